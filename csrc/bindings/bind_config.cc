@@ -1,0 +1,64 @@
+#include <cstdlib>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/blas.h"
+#include "core/parallel.h"
+
+namespace semproj::bindings {
+namespace {
+
+// Runs on the thread that called parallel_for, without the GIL. The Python error stays set for translation.
+bool python_signal_arrived() {
+  const py::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void translate(std::exception_ptr p) {
+  try {
+    if (p) std::rethrow_exception(p);
+  } catch (const Interrupted&) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  }
+}
+
+std::string requested_isa() {
+  const char* value = std::getenv("SEMPROJ_ISA");
+  return value == nullptr ? "" : value;
+}
+
+// `capsules` maps a BLAS name to the capsule that scipy exports for it.
+void use_blas(const py::dict& capsules) {
+  const auto pointer = [&](const char* name) {
+    const auto capsule = capsules[name].cast<py::capsule>();
+    return capsule.get_pointer<void>();
+  };
+  set_blas({reinterpret_cast<BlasTable::Sgemm>(pointer("sgemm")),
+            reinterpret_cast<BlasTable::Dgemm>(pointer("dgemm"))});
+}
+
+}  // namespace
+
+Isa active_isa() {
+  static const Isa chosen = choose_isa(requested_isa());
+  return chosen;
+}
+
+void register_config(py::module_& m) {
+  py::register_exception_translator(&translate);
+  set_interrupt_check(&python_signal_arrived);
+  active_isa();  // an impossible SEMPROJ_ISA is an error at import, not in the middle of the work
+
+  m.attr("__version__") = SEMPROJ_VERSION;
+  m.def("active_isa", [] { return name_of(active_isa()); });
+  m.def("supported_isas", [] {
+    py::list names;
+    for (const Isa isa : supported_isas()) names.append(name_of(isa));
+    return names;
+  });
+  m.def("compiler", [] { return std::string(__VERSION__); });
+  m.def("use_blas", &use_blas, py::arg("capsules"));
+  m.def("has_blas", &has_blas);
+}
+
+}  // namespace semproj::bindings

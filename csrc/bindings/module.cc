@@ -1,0 +1,11 @@
+#include "bindings/bindings.h"
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "Compiled kernels of semproj. Not a public interface: use semproj.kernels.";
+  using namespace semproj::bindings;
+  register_config(m);
+  register_weight(m);
+  register_project(m);
+  register_tall(m);
+  register_text(m);
+}

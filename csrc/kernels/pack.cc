@@ -1,0 +1,124 @@
+// Packing a projection: once per model, t d elements read and written, tiles in parallel.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "core/parallel.h"
+#include "kernels/project.h"
+
+namespace semproj {
+namespace {
+
+// Round to nearest even; |x| is below the largest half, and what falls below the smallest one becomes
+// subnormal or zero.
+uint16_t to_half(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  const uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded subnormal in the low bits
+    float shifted;
+    std::memcpy(&shifted, &magnitude, 4);
+    shifted += 0.5f;
+    std::memcpy(&bits, &shifted, 4);
+    return static_cast<uint16_t>(sign | (bits - 0x3f000000u));
+  }
+  const uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1u) - (uint32_t{112} << 23);
+  return static_cast<uint16_t>(sign | rounded >> 13);
+}
+
+// Writes one element of a tile line.
+void put(Storage storage, char* line, int c, double value) {
+  switch (storage) {
+    case Storage::float64:
+      reinterpret_cast<double*>(line)[c] = value;
+      break;
+    case Storage::float32:
+      reinterpret_cast<float*>(line)[c] = static_cast<float>(value);
+      break;
+    case Storage::float16:
+      reinterpret_cast<uint16_t*>(line)[c] = to_half(static_cast<float>(value));
+      break;
+    case Storage::int8:  // int8_column is its own inverse
+      reinterpret_cast<uint8_t*>(line)[simd::int8_column(c)] =
+          static_cast<uint8_t>(std::lrint(value) + simd::kInt8Bias);
+      break;
+  }
+}
+
+// The scale s for which value / s is what the storage holds best.
+float column_scale(Storage storage, double largest) {
+  if (largest == 0) return 1.0f;
+  if (storage == Storage::int8) return static_cast<float>(largest / 127);
+  int exponent;
+  std::frexp(largest, &exponent);  // largest in [2^(e-1), 2^e)
+  return static_cast<float>(std::ldexp(1.0, std::clamp(exponent - 15, -126, 127)));
+}
+
+}  // namespace
+
+int64_t PackedProjection::element_bytes() const {
+  constexpr int64_t kBytes[] = {8, 4, 2, 1};
+  return kBytes[static_cast<int>(storage_)];
+}
+
+int64_t PackedProjection::tile_columns(int64_t tile) const {
+  return std::min<int64_t>(simd::kTileColumns, n_components_ - tile * simd::kTileColumns);
+}
+
+int64_t PackedProjection::tile_bytes(int64_t tile) const {
+  const int64_t lines = (tile_columns(tile) * element_bytes() + simd::kLineBytes - 1) / simd::kLineBytes;
+  return (lines <= 4 ? lines : lines <= 6 ? 6 : 8) * simd::kLineBytes;  // the widths there are kernels for
+}
+
+template <class T>
+PackedProjection::PackedProjection(const T* source, int64_t n_terms, int64_t n_components, int64_t term_stride,
+                                   int64_t component_stride, Storage storage, int n_threads)
+    : n_terms_(n_terms), n_components_(n_components), storage_(storage) {
+  if (n_terms > int64_t{std::numeric_limits<uint32_t>::max()}) {
+    throw std::invalid_argument("projection: at most 2^32 - 1 terms can be packed");
+  }
+  data_ = aligned_array<char>(static_cast<size_t>(nbytes()));
+  const bool scaled = storage == Storage::float16 || storage == Storage::int8;
+  if (scaled) scale_.assign(static_cast<size_t>(n_tiles() * simd::kTileColumns), 1.0f);
+
+  const auto in_range = [&](double v) {
+    return storage == Storage::float64 ? std::isfinite(v) : std::isfinite(static_cast<float>(v));
+  };
+  parallel_for(n_tiles(), n_threads, [&](int64_t tile, int) {
+    const int64_t first = tile * simd::kTileColumns, line_bytes = tile_bytes(tile);
+    const auto cols = static_cast<int>(tile_columns(tile));
+    double largest[simd::kTileColumns] = {};
+    for (int64_t t = 0; t < n_terms_; ++t) {
+      const T* row = source + t * term_stride + first * component_stride;
+      for (int c = 0; c < cols; ++c) {
+        const auto v = static_cast<double>(row[c * component_stride]);
+        if (!in_range(v)) {
+          throw std::invalid_argument("projection: not finite in its storage at term " + std::to_string(t) +
+                                      ", component " + std::to_string(first + c));
+        }
+        largest[c] = std::max(largest[c], std::abs(v));
+      }
+    }
+    double inverse[simd::kTileColumns];
+    for (int c = 0; c < cols; ++c) {
+      inverse[c] = 1;
+      if (scaled) inverse[c] = 1.0 / (scale_[static_cast<size_t>(first + c)] = column_scale(storage_, largest[c]));
+    }
+    char* line = data_.get() + offset(tile);
+    const auto padded = static_cast<int>(line_bytes / element_bytes());
+    for (int64_t t = 0; t < n_terms_; ++t, line += line_bytes) {
+      const T* row = source + t * term_stride + first * component_stride;
+      for (int c = 0; c < cols; ++c) put(storage_, line, c, row[c * component_stride] * inverse[c]);
+      for (int c = cols; c < padded; ++c) put(storage_, line, c, 0.0);
+    }
+  });
+}
+
+template PackedProjection::PackedProjection(const float*, int64_t, int64_t, int64_t, int64_t, Storage, int);
+template PackedProjection::PackedProjection(const double*, int64_t, int64_t, int64_t, int64_t, Storage, int);
+
+}  // namespace semproj

@@ -1,0 +1,51 @@
+#pragma once
+// Term weights of one non-zero, so that weighting can be fused into whatever reads the counts.
+//
+//   log_tfidf   log2(f + 1) * g_j            g_j = log2(n / d_j)   (Platt et al. 2010, equations 4, 5 and 8)
+//   tfidf       f * g_j
+//   bm25        g_j * f (k1 + 1) / (f + k1 (1 - b + b L_i / mean L))
+//
+// f: count of term j in document i; L_i: the row's total count. Computed in double, rounded once.
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/views.h"
+
+namespace semproj {
+
+enum class WeightKind { none, log_tfidf, tfidf, bm25 };
+
+struct Weighting {
+  WeightKind kind = WeightKind::none;
+  const double* term_weight = nullptr;  // g, one per column
+  double k1 = 0, b = 0, mean_length = 1;
+
+  template <class Value>
+  double length_norm(const Value* data, int64_t n) const {
+    if (kind != WeightKind::bm25) return 0;
+    double length = 0;
+    for (int64_t i = 0; i < n; ++i) length += static_cast<double>(data[i]);
+    return k1 * (1 - b + b * length / mean_length);
+  }
+
+  double operator()(double f, int64_t column, double norm) const {
+    switch (kind) {
+      case WeightKind::log_tfidf:
+        return std::log2(f + 1) * term_weight[column];
+      case WeightKind::tfidf:
+        return f * term_weight[column];
+      case WeightKind::bm25:
+        return f > 0 ? term_weight[column] * f * (k1 + 1) / (f + norm) : 0.0;
+      default:
+        return f;
+    }
+  }
+};
+
+// out[i] = weight of non-zero i, for every row. Throws std::invalid_argument for a column out of range, a
+// negative count or a weight that is not finite.
+template <class Index, class Value, class Out>
+void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, Out* out, int n_threads);
+
+}  // namespace semproj

@@ -1,0 +1,35 @@
+"""semproj: latent semantic projections at the speed the memory allows.
+
+Text, dictionaries and relations to vectors, on a CPU. See ``semproj.kernels`` for the functions below the
+estimators.
+"""
+
+from __future__ import annotations
+
+from . import kernels, metrics
+from ._config import show_config
+from ._core import __version__
+from ._persist import SavedModelError, load
+from .cllsi import CLLSI
+from .encoder import Encoder
+from .lsa import LSA
+from .text import MultiTermCounter, TermCounter
+from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
+
+__all__ = [
+    "BM25",
+    "CLLSI",
+    "LSA",
+    "CustomWeighting",
+    "Encoder",
+    "LogTfIdf",
+    "MultiTermCounter",
+    "SavedModelError",
+    "TermCounter",
+    "TfIdf",
+    "__version__",
+    "kernels",
+    "load",
+    "metrics",
+    "show_config",
+]

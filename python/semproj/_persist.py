@@ -1,0 +1,235 @@
+"""Saved models: one safetensors file with a JSON header. No pickle.
+
+The file's ``__metadata__`` holds ``semproj`` (the library's version), ``format``, ``model`` (JSON: class,
+parameters, scalars, parts) and ``checksums`` (JSON: CRC-32 per tensor). Composite models (an encoder) save
+their parts under a prefix. Writing goes to a temporary file in the same folder, which is renamed at the end:
+a crash leaves the old file or none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+
+FORMAT = 1
+
+# Class name -> module. Only these are ever constructed from a file.
+_CLASSES = {
+    "BM25": "weighting",
+    "CLLSI": "cllsi",
+    "Encoder": "encoder",
+    "LSA": "lsa",
+    "LogTfIdf": "weighting",
+    "TermCounter": "text",
+    "TfIdf": "weighting",
+}
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class SavedModelError(ValueError):
+    """A file that is not a whole saved model of this library."""
+
+
+class Persistent:
+    """Gives an estimator ``save``; ``semproj.load`` brings it back.
+
+    A class names its fitted arrays and scalars, and the estimators inside it.
+    """
+
+    _arrays: tuple[str, ...] = ()
+    _scalars: tuple[str, ...] = ()
+    _parts: tuple[str, ...] = ()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to `path` (safetensors); an existing file is replaced in one step.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        arrays: Arrays = {}
+        description = _describe(self, "", arrays)
+        _write(Path(path), arrays, description)
+
+    def _check_saveable(self) -> None:
+        check_is_fitted(self)
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return parameters
+
+    def _get_state(self) -> Arrays:
+        return {name: getattr(self, name) for name in self._arrays if getattr(self, name, None) is not None}
+
+    def _get_scalars(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._scalars if hasattr(self, name)}
+
+    def _set_state(self, arrays: Arrays, scalars: dict[str, Any]) -> None:
+        for name, value in {**arrays, **scalars}.items():
+            setattr(self, name, value)
+
+
+def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
+    """The JSON description of a model; its arrays are added to `arrays` under the prefix."""
+    name = type(model).__name__
+    if name not in _CLASSES:
+        raise TypeError(f"{name} cannot be saved: expected one of {', '.join(sorted(_CLASSES))}")
+    model._check_saveable()
+    parts = {part: getattr(model, part) for part in model._parts if getattr(model, part, None) is not None}
+    parameters = {k: v for k, v in model._get_parameters_to_save().items() if k not in model._parts}
+    if not isinstance(parameters.get("random_state"), (int, type(None))):
+        parameters["random_state"] = None  # a generator's state is not the model's
+    for key, value in model._get_state().items():
+        arrays[prefix + key] = np.ascontiguousarray(value)
+    return {
+        "class": name,
+        "parameters": {k: _plain(v, k) for k, v in parameters.items()},
+        "scalars": {k: _plain(v, k) for k, v in model._get_scalars().items()},
+        "parts": {part: _describe(value, f"{prefix}{part}/", arrays) for part, value in parts.items()},
+    }
+
+
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, tuple):
+        value = list(value)
+    try:
+        json.dumps(value, allow_nan=True)
+    except TypeError:
+        raise TypeError(f"{name}: {value!r} cannot be saved") from None
+    return value
+
+
+def _write(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
+    from safetensors.numpy import save_file
+
+    metadata = {
+        "semproj": _core.__version__,
+        "format": str(FORMAT),
+        "model": json.dumps(description),
+        "checksums": json.dumps({name: _checksum(array) for name, array in arrays.items()}),
+    }
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    try:
+        save_file(arrays, temporary, metadata=metadata)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
+    """Load a model saved by ``save``.
+
+    Arrays are memory-mapped, read-only: a model larger than memory loads, and several processes share it.
+
+    Parameters
+    ----------
+    path : path-like
+    verify : bool, default True
+        Read the arrays once and compare their checksums. False opens even a huge file at once.
+
+    Returns
+    -------
+    The fitted estimator or encoder.
+
+    Raises
+    ------
+    SavedModelError
+        The file is truncated, corrupted or not one of this library's.
+    """
+    path = Path(path)
+    arrays, metadata = _read(path)
+    if "semproj" not in metadata:
+        raise SavedModelError(f"{path}: a safetensors file, but not a model saved by semproj")
+    if metadata.get("format") != str(FORMAT):
+        raise SavedModelError(f"{path}: format {metadata.get('format')!r}, this version reads {FORMAT}")
+    try:
+        description = json.loads(metadata["model"])
+        checksums = json.loads(metadata["checksums"])
+    except (KeyError, ValueError) as error:
+        raise SavedModelError(f"{path}: damaged header ({error})") from None
+    if set(checksums) != set(arrays):
+        raise SavedModelError(f"{path}: damaged header (arrays and checksums differ)")
+    if verify:
+        for name, array in arrays.items():
+            if _checksum(array) != checksums[name]:
+                raise SavedModelError(f"{path}: corrupted, the checksum of {name!r} differs")
+    try:
+        return _build(description, arrays)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise SavedModelError(f"{path}: does not describe a model of this version ({error})") from error
+
+
+def _build(description: dict[str, Any], arrays: Arrays) -> Any:
+    name = description["class"]
+    if name not in _CLASSES:
+        raise ValueError(f"unknown class {name!r}")
+    cls = getattr(importlib.import_module(f".{_CLASSES[name]}", __package__), name)
+    parts = {}
+    for part, inner in description["parts"].items():
+        prefix = f"{part}/"
+        parts[part] = _build(inner, {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
+    in_init = {k: v for k, v in parts.items() if not k.endswith("_")}
+    parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()}
+    model = cls(**parameters, **in_init)
+    own = {k: v for k, v in arrays.items() if "/" not in k}
+    model._set_state(own, description["scalars"])
+    for part, value in parts.items():
+        setattr(model, part, value)
+    return model
+
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
+
+
+def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """Memory-map the tensors of a safetensors file, checking every offset before it is used."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        head = file.read(8)
+        length = int.from_bytes(head, "little")
+        if len(head) < 8 or length > size - 8 or length > 100_000_000:
+            raise SavedModelError(f"{path}: truncated, or not a safetensors file")
+        raw = file.read(length)
+    try:
+        header = json.loads(raw)
+        metadata = header.pop("__metadata__", {})
+        tensors = {name: (_DTYPES[t["dtype"]], tuple(t["shape"]), *t["data_offsets"]) for name, t in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SavedModelError(f"{path}: damaged header, or not a safetensors file") from None
+    start = 8 + length
+    arrays: Arrays = {}
+    for name, (dtype, shape, begin, end) in tensors.items():
+        count = int(np.prod(shape, dtype=np.int64))
+        if not 0 <= begin <= end or end - begin != count * np.dtype(dtype).itemsize:
+            raise SavedModelError(f"{path}: damaged header (offsets of {name!r})")
+        if start + end > size:
+            raise SavedModelError(f"{path}: truncated, {name!r} is not whole")
+        if count == 0:
+            arrays[name] = np.empty(shape, dtype)
+        else:
+            arrays[name] = np.asarray(np.memmap(path, dtype, "r", start + begin, shape))
+    return arrays, metadata
+
+
+def _checksum(array: np.ndarray[Any, Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)

@@ -1,0 +1,265 @@
+"""Leading singular vectors of a sparse matrix, by block Krylov iteration.
+
+With M (long x short) the matrix or its transpose, perhaps centred, the eigenvectors of the short side's Gram
+operator A = M'M are wanted. An orthonormal basis V of the block Krylov space span{Q, AQ, A^2 Q, ...} is grown,
+the small matrix T = V'AV solved, and the best Ritz vectors taken. ``randomized`` stops when the basis is full
+(Musco and Musco 2015); ``lanczos`` restarts it with the Ritz vectors (thick restart) until the residuals
+``|A v - theta v| <= tol * theta`` hold for all.
+
+Cost for short side p, basis m in blocks of b: m/b products with A of b columns (4 z b flops each, z non-zeros),
+about 4 p m^2 flops of orthogonalisation in matrix products, O(m^3) for T. Memory: p m + 2 (p + chunk) b
+elements and one transposed copy of the matrix; M V is formed for a chunk of rows at a time.
+
+float32 input is multiplied in float32, but T, Gram matrices and every sum over the long dimension are double.
+All products run in fixed blocks, so the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._base import Array
+from .kernels import Projection
+
+BLOCK = 128
+
+
+@dataclass
+class Result:
+    """Singular values (largest first), right vectors as rows, relative residuals, whether tol was reached."""
+
+    singular_values: Array
+    components: Array
+    residuals: Array
+    converged: bool
+    n_restarts: int
+
+
+class SparseOperator:
+    """M = S - a b' (long x short): the matrix or its transpose, with centring as a rank-one term."""
+
+    def __init__(self, X: Any, mean: Array | None, chunk_bytes: int, width: int, n_threads: int) -> None:
+        self.transposed = X.shape[0] < X.shape[1]
+        S = X.T.tocsr() if self.transposed else X
+        self.long, self.short = S.shape
+        self.dtype = X.dtype
+        self.n_threads = n_threads
+        self.a = self.b = None
+        if mean is not None:
+            ones = np.ones(X.shape[0])
+            self.a, self.b = (mean, ones) if self.transposed else (ones, mean)
+        rows = max(1024, int(chunk_bytes // (2 * width * self.dtype.itemsize)))
+        self._chunks = []
+        for begin in range(0, self.long, rows):
+            part = S[begin : begin + rows] if self.long > rows else S
+            self._chunks.append((begin, part, part.T.tocsr()))
+
+    def gram(self, V: Array, out: Array) -> Array:
+        """out = M'M V, without ever holding all of M V."""
+        packed = self._pack(V)
+        shift = None if self.b is None else self.b @ V.astype(np.float64)
+        weight = np.zeros(V.shape[1])
+        for i, (begin, part, part_t) in enumerate(self._chunks):
+            Y = self._multiply(part, packed)
+            if shift is not None:
+                a = self.a[begin : begin + len(Y)]  # type: ignore[index]
+                Y -= np.outer(a, shift).astype(self.dtype)
+                weight += a @ Y.astype(np.float64)
+            self._multiply(part_t, self._pack(Y), out, accumulate=i > 0)
+        if self.b is not None:
+            out -= np.outer(self.b, weight).astype(self.dtype)
+        return out
+
+    def right(self, V: Array) -> Array:
+        """M V (long x width)."""
+        packed = self._pack(V)
+        Y = np.empty((self.long, V.shape[1]), self.dtype)
+        for begin, part, _ in self._chunks:
+            self._multiply(part, packed, Y[begin : begin + part.shape[0]])
+        if self.b is not None:
+            Y -= np.outer(self.a, self.b @ V.astype(np.float64)).astype(self.dtype)  # type: ignore[arg-type]
+        return Y
+
+    def dense_gram(self) -> Array:
+        """M'M in double, for a short side that is small enough."""
+        G = np.zeros((self.short, self.short))
+        for _, part, _ in self._chunks:
+            part = part.astype(np.float64)
+            G += (part.T @ part).toarray()
+        if self.a is not None and self.b is not None:
+            Sa = np.zeros(self.short)
+            for begin, part, _ in self._chunks:
+                Sa += part.T @ self.a[begin : begin + part.shape[0]]
+            G -= np.outer(Sa, self.b) + np.outer(self.b, Sa) - (self.a @ self.a) * np.outer(self.b, self.b)
+        return G
+
+    def _pack(self, V: Array) -> Projection:
+        return Projection(V, self.dtype.name, self.n_threads)
+
+    def _multiply(self, S: Any, packed: Projection, out: Array | None = None, accumulate: bool = False) -> Array:
+        if out is None:
+            out = np.empty((S.shape[0], packed.shape[1]), self.dtype)
+        csr = _core.Csr(S.indptr.astype(np.int64), S.indices, S.data, S.shape[1])
+        _core.project(csr, packed._packed, out, None, False, accumulate, self.n_threads)
+        return out
+
+
+class KrylovBasis:
+    """An orthonormal basis V (p x m) that grows by blocks, with T = V'AV and the residual block behind it."""
+
+    def __init__(self, operator: SparseOperator, size: int, block: int, key: int) -> None:
+        self.op = operator
+        self.block = block
+        self.key = key
+        self.stream = 0
+        self.V = np.empty((operator.short, size), operator.dtype)
+        self.T = np.zeros((size, size))
+        self.filled = 0  # columns of V
+        self.expanded = 0  # of these, columns whose product with A is in T
+        self.coupling = np.zeros((0, 0))  # R of A V = V T + Q R [0 .. 0 I]
+        self._append(self._random(block))
+
+    def grow(self) -> bool:
+        """Multiply the newest block by A. False when the basis is full or A maps it into itself."""
+        V, start, end = self.V, self.expanded, self.filled
+        W = self.op.gram(np.ascontiguousarray(V[:, start:end]), np.empty((len(V), end - start), V.dtype))
+        size = float(np.sqrt(np.max(np.einsum("ij,ij->j", W, W, dtype=np.float64), initial=0.0)))
+        H = self._orthogonalize(W, end)
+        H += self._orthogonalize(W, end)  # once more: cancellation leaves traces of V in W
+        self.T[:end, start:end] = H
+        self.T[start:end, :end] = H.T
+        self.expanded = end
+        Q, self.coupling = self._orthonormal(W, size)
+        room = V.shape[1] - end
+        if Q.shape[1] == 0 or Q.shape[1] > room:
+            self._next = Q
+            return False
+        self._append(Q)
+        return True
+
+    def ritz(self, k: int) -> tuple[Array, Array, Array]:
+        """The k largest Ritz values, their coefficients in V, and their residual norms."""
+        from scipy.linalg import eigh
+
+        e = self.expanded
+        values, S = eigh(self.T[:e, :e], subset_by_index=(max(0, e - k), e - 1))
+        values, S = values[::-1], S[:, ::-1]
+        last = self.coupling.shape[1]
+        residuals = np.linalg.norm(self.coupling @ S[e - last :], axis=0)
+        return np.maximum(values, 0.0), S, residuals
+
+    def restart(self, values: Array, S: Array) -> None:
+        """Keep only the Ritz vectors S, and go on from the residual block."""
+        kept = S.shape[1]
+        self.V[:, :kept] = self.combine(S)
+        self.T[:] = 0.0
+        self.T[np.arange(kept), np.arange(kept)] = values
+        self.filled = self.expanded = kept
+        self._append(self._next)
+
+    def combine(self, S: Array) -> Array:
+        """V S."""
+        out = np.empty((len(self.V), S.shape[1]), self.V.dtype)
+        C = np.ascontiguousarray(S, dtype=self.V.dtype)
+        _core.tall_multiply(self.V[:, : len(S)], C, 1.0, 0.0, out, self.op.n_threads)
+        return out
+
+    def _append(self, Q: Array) -> None:
+        self.V[:, self.filled : self.filled + Q.shape[1]] = Q
+        self.filled += Q.shape[1]
+
+    def _random(self, width: int) -> Array:
+        out = np.empty((len(self.V), width), self.V.dtype)
+        _core.fill_normal(out, self.key, self.stream, self.op.n_threads)
+        self.stream += 1
+        return self._orthonormal(out, np.inf)[0]
+
+    def _orthogonalize(self, W: Array, end: int) -> Array:
+        """W -= V V'W; returns V'W."""
+        V = self.V[:, :end]
+        H = _core.tall_cross(V, W, self.op.n_threads)
+        _core.tall_multiply(V, H.astype(V.dtype), -1.0, 1.0, W, self.op.n_threads)
+        return H
+
+    def _orthonormal(self, W: Array, size: float) -> tuple[Array, Array]:
+        """W = Q R with orthonormal Q; directions lost in rounding (relative to `size`) are dropped."""
+        n_threads = self.op.n_threads
+        floor = 0.0 if np.isinf(size) else 100 * np.finfo(W.dtype).eps * size
+        R = np.eye(W.shape[1])
+        for _ in range(2):  # the second time mends what the first one's condition number cost
+            g, E = np.linalg.eigh(_core.tall_cross(W, W, n_threads))
+            keep = g > max(floor * floor, np.finfo(np.float64).tiny)
+            g, E = g[keep], E[:, keep]
+            Q = np.empty((len(W), len(g)), W.dtype)
+            _core.tall_multiply(W, np.ascontiguousarray((E / np.sqrt(g)).astype(W.dtype)), 1.0, 0.0, Q, n_threads)
+            R = (E * np.sqrt(g)).T @ R
+            W, floor = Q, 0.0
+        return W, R
+
+
+def leading_vectors(
+    operator: SparseOperator, k: int, *, size: int, solver: str, tol: float, max_restarts: int, key: int, progress: Any
+) -> Result:
+    """The k leading right singular vectors of the matrix behind `operator`."""
+    if operator.short <= size:
+        values, vectors = np.linalg.eigh(operator.dense_gram())
+        values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
+        short = np.ascontiguousarray(vectors.astype(operator.dtype))
+        return _finish(operator, values, short, np.zeros(k), True, 0, key)
+
+    basis = KrylovBasis(operator, size, min(BLOCK, size // 2), key)
+    restarts = 0
+    while True:
+        while basis.grow():
+            progress.update(1)
+        progress.update(1)
+        keep = min(basis.expanded, k + max(16, (size - k) // 4))
+        values, S, residuals = basis.ritz(keep)
+        relative = residuals[:k] / np.maximum(values[:k], np.finfo(np.float64).tiny)
+        exact = basis._next.shape[1] == 0
+        converged = exact or bool((relative <= tol).all())
+        if solver == "randomized" or converged or restarts >= max_restarts:
+            break
+        room = size - basis._next.shape[1]
+        basis.restart(values[:room], S[:, :room])
+        restarts += 1
+    short = basis.combine(S[:, :k])
+    return _finish(operator, values[:k], short, relative, converged, restarts, key)
+
+
+def _finish(
+    operator: SparseOperator, values: Array, short: Array, residuals: Array, converged: bool, restarts: int, key: int
+) -> Result:
+    """Right vectors as rows. From left vectors U they are M'U, solved once more for orthonormal directions."""
+    vectors = short
+    if operator.transposed:
+        Z = operator.right(short)
+        g, E = np.linalg.eigh(_core.tall_cross(Z, Z, operator.n_threads))
+        values, E = np.maximum(g[::-1], 0.0), E[:, ::-1]
+        scale = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        vectors = np.empty_like(Z)
+        C = np.ascontiguousarray((E / scale).astype(Z.dtype))
+        _core.tall_multiply(Z, C, 1.0, 0.0, vectors, operator.n_threads)
+    vectors, values = _complete(vectors, values, key)
+    return Result(np.sqrt(values), np.ascontiguousarray(vectors.T), residuals, converged, restarts)
+
+
+def _complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:
+    """Directions of singular value zero are arbitrary: make them orthonormal, whatever the rounding left there."""
+    k = len(values)
+    norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64))
+    eps = np.finfo(vectors.dtype).eps
+    weak = (values <= values.max(initial=0.0) * eps * 8) | (np.abs(norms - 1) > 1e-2)
+    if not weak.any():
+        return vectors, values
+    good = vectors[:, ~weak].astype(np.float64)
+    fill = np.random.default_rng(key).standard_normal((len(vectors), int(weak.sum())))
+    for _ in range(2):
+        fill -= good @ (good.T @ fill)
+        fill = np.linalg.qr(fill)[0]
+    completed = np.concatenate([good, fill], axis=1).astype(vectors.dtype)
+    return completed, np.concatenate([values[~weak], np.zeros(k - good.shape[1])])

@@ -1,0 +1,123 @@
+"""Arguments checked once, in words a user understands. The bindings check again, for memory safety only."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+
+_DATA_DTYPES = (np.float32, np.float64, np.int32)
+
+
+def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
+    """An integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}: expected an integer, got {value!r}")
+    if value < low or (high is not None and value > high):
+        raise ValueError(f"{name}: expected {_interval(low, high)}, got {value}")
+    return int(value)
+
+
+def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """A finite number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    if not np.isfinite(value) or value < low or value > high:
+        raise ValueError(f"{name}: expected a finite number, {_interval(low, high)}, got {value}")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of a few strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def _interval(low: float, high: float | None) -> str:
+    if high is None or high == np.inf:
+        return f"at least {low}"
+    return f"between {low} and {high}"
+
+
+def seed_key(random_state: Any) -> int:
+    """The 64-bit key of the random numbers: an integer is its own key, None draws a fresh one.
+
+    A ``numpy.random.RandomState`` or ``Generator`` gives (and advances by) one draw.
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state: expected an integer in [0, 2**64), got {random_state}")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**31 - 1))
+    raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
+
+
+def as_csr(x: Any, name: str = "X") -> Any:
+    """A scipy CSR matrix that shares the caller's memory when it already is one."""
+    if sp.issparse(x):
+        if len(x.shape) != 2:
+            raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
+        return x if x.format == "csr" else x.tocsr()
+    array = np.asarray(x)
+    if array.ndim != 2:
+        raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected numbers, got dtype {array.dtype}")
+    return sp.csr_matrix(array)
+
+
+def core_csr(x: Any, name: str = "X") -> _core.Csr:
+    """Hand a CSR matrix to the kernels; only arrays of a foreign dtype or layout are copied."""
+    x = as_csr(x, name)
+    data = x.data
+    if data.dtype not in _DATA_DTYPES or not data.dtype.isnative:
+        data = data.astype(_kernel_dtype(data, name))
+    indices = x.indices
+    if indices.dtype not in (np.int32, np.int64):
+        indices = indices.astype(np.int64)
+    return _core.Csr(
+        np.ascontiguousarray(x.indptr, dtype=np.int64),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(data),
+        x.shape[1],
+    )
+
+
+def _kernel_dtype(data: np.ndarray[Any, Any], name: str) -> Any:
+    kind = data.dtype.kind
+    if kind == "b":
+        return np.int32
+    if kind in "iu":
+        limits = np.iinfo(np.int32)
+        fits = data.size == 0 or (data.min() >= limits.min and data.max() <= limits.max)
+        return np.int32 if fits else np.float64
+    if kind == "f":
+        return np.float32 if data.dtype.itemsize <= 4 else np.float64
+    raise TypeError(f"{name}: expected numbers, got dtype {data.dtype}")
+
+
+def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray[Any, Any]:
+    """The caller's output buffer, or a fresh one."""
+    if out is None:
+        return np.empty(shape, dtype=dtype)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out: expected a NumPy array, got {type(out).__name__}")
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: expected dtype {np.dtype(dtype)}, got {out.dtype}")
+    if not out.flags.writeable:
+        raise ValueError("out: is read-only")
+    if out.size and out.shape[1] > 1 and out.strides[1] != out.itemsize:
+        raise ValueError("out: expected rows that are contiguous in memory")
+    return out

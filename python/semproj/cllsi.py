@@ -1,0 +1,156 @@
+"""Cross-language latent semantic indexing: LSA of documents joined with their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ._base import Array
+from ._validation import as_csr
+from .lsa import LSA
+from .weighting import LogTfIdf, TermWeighting
+
+__all__ = ["CLLSI"]
+
+
+class CLLSI(LSA):
+    """CL-LSI: one space for the documents of several languages (equation 5 of Platt et al. 2010).
+
+    ``fit`` takes one count matrix per language, rows aligned (row i of each is the same document) and columns
+    shared (a term that two languages have in common has one column, where its counts add up). Documents of any
+    one language are then projected on their own.
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    weighting : "log_tfidf", a term weighting or None
+        How counts become weights. Its statistics are taken over the documents of all languages. None means
+        that the matrices are weighted already: they are only added.
+    solver, tol, max_iter, center, max_memory, random_state, n_threads, progress
+        As in :class:`semproj.LSA`.
+
+    Attributes
+    ----------
+    weighting_ : the fitted term weighting, or None
+    components_, singular_values_, explained_variance_, explained_variance_ratio_, residuals_, mean_
+        As in :class:`semproj.LSA`.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> english = np.array([[2, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]])
+    >>> spanish = np.array([[0, 0, 1, 0], [0, 0, 0, 2], [0, 0, 1, 1]])
+    >>> model = sj.CLLSI(n_components=2, random_state=0).fit([english, spanish])
+    >>> sj.metrics.top1(model.transform(english), model.transform(spanish))
+    1.0
+    """
+
+    _parts = ("weighting_",)
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        weighting: Any = "log_tfidf",
+        solver: str = "randomized",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        center: bool = False,
+        max_memory: int | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            n_components,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            center=center,
+            max_memory=max_memory,
+            random_state=random_state,
+            n_threads=n_threads,
+            progress=progress,
+        )
+        self.weighting = weighting
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:
+        """Fit on aligned matrices.
+
+        Parameters
+        ----------
+        X : list of sparse matrices or arrays, all of shape (n_documents, n_features)
+        """
+        self._check_parameters()
+        views = aligned_views(X)
+        weighting = self._new_weighting()
+        if weighting is not None:
+            weighting.fit(sp.vstack(views, format="csr"))
+        super().fit(_joined(views, weighting))
+        self.weighting_ = weighting
+        return self
+
+    def partial_fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:
+        """Fold new aligned documents in; the term statistics stay those of ``fit``."""
+        if not hasattr(self, "components_"):
+            return self.fit(X)
+        super().partial_fit(_joined(aligned_views(X), self.weighting_))
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+        """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
+        self.fit(X)
+        return [self.transform(x) for x in X]
+
+    def transform(self, X: Any) -> Array:
+        """Project documents of one language (counts, unless ``weighting`` is None).
+
+        Returns
+        -------
+        array of shape (n_documents, n_components)
+        """
+        check_is_fitted(self, "components_")
+        X = as_csr(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X: has {X.shape[1]} columns, the model was fitted on {self.n_features_in_}")
+        return self._project(X, weighting=self.weighting_)
+
+    def _new_weighting(self) -> TermWeighting | None:
+        if self.weighting is None:
+            return None
+        if isinstance(self.weighting, str) and self.weighting == "log_tfidf":
+            return LogTfIdf(n_threads=self.n_threads)
+        if isinstance(self.weighting, TermWeighting):
+            copy: TermWeighting = clone(self.weighting)
+            return copy
+        raise ValueError(f"weighting: expected 'log_tfidf', a term weighting or None, got {self.weighting!r}")
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        if isinstance(self.weighting, TermWeighting):  # the fitted one is saved as a part
+            parameters["weighting"] = "log_tfidf"
+        return parameters
+
+
+def aligned_views(X: Any) -> list[Any]:
+    """CSR matrices of one shape, one per language."""
+    if sp.issparse(X) or not isinstance(X, Sequence):
+        raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
+    if not X:
+        raise ValueError("X: expected at least one matrix")
+    views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
+    for i, view in enumerate(views):
+        if view.shape != views[0].shape:
+            raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; rows and columns must align")
+    return views
+
+
+def _joined(views: list[Any], weighting: TermWeighting | None) -> Any:
+    total = views[0]
+    for view in views[1:]:
+        total = total + view
+    return total if weighting is None else weighting.transform(total)

@@ -1,0 +1,143 @@
+"""Text to vectors in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._base import Array, LinearModel
+from ._persist import Persistent
+from ._validation import check_choice, check_out
+from .kernels import STORAGES
+from .text import TermCounter, iter_batches
+from .weighting import TermWeighting
+
+__all__ = ["Encoder"]
+
+
+class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
+    """A fitted counter, weighting and model as one step: documents in, vectors out.
+
+    Documents go through in batches of bounded size: no sparse matrix of the whole input is ever made, and the
+    weighting is applied while the projection reads the counts.
+
+    Parameters
+    ----------
+    counter : fitted TermCounter
+    weighting : fitted term weighting or None
+        None: the model has its own (CLLSI) or takes plain counts.
+    model : fitted linear model (LSA, CLLSI, ...)
+    storage : {"float32", "float16", "int8", "float64"} or None
+        How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None: the model's dtype.
+    normalize : bool, default False
+        Scale vectors to unit length, so that inner products are cosines.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> texts = ["red apple pie", "green apple", "blue sea", "deep blue sea"]
+    >>> counter = sj.TermCounter()
+    >>> weighting = sj.LogTfIdf()
+    >>> W = weighting.fit_transform(counter.fit_transform(texts))
+    >>> encoder = sj.Encoder(counter, weighting, sj.LSA(n_components=2, random_state=0).fit(W))
+    >>> encoder.encode(["apple pie", "sea"]).shape
+    (2, 2)
+    """
+
+    _parts = ("counter", "weighting", "model")
+
+    def __init__(
+        self,
+        counter: TermCounter,
+        weighting: TermWeighting | None,
+        model: LinearModel,
+        *,
+        storage: str | None = None,
+        normalize: bool = False,
+    ) -> None:
+        self.counter = counter
+        self.weighting = weighting
+        self.model = model
+        self.storage = storage
+        self.normalize = normalize
+
+    @property
+    def n_components(self) -> int:
+        """Length of a vector."""
+        return int(self.model.components_.shape[0])
+
+    def encode(self, documents: Iterable[Any], *, out: Array | None = None) -> Array:
+        """Vectors of documents.
+
+        Parameters
+        ----------
+        documents : iterable of str, bytes or lists of tokens
+        out : array of shape (n_documents, n_components), optional
+            Where the vectors go; needs documents with a length.
+
+        Returns
+        -------
+        array of shape (n_documents, n_components)
+        """
+        weighting = self._check_parts()
+        packed = self.model._packed(self.storage)
+        size = len(documents) if hasattr(documents, "__len__") else None
+        if out is not None and size is None:
+            raise ValueError("out: documents without a length cannot fill a given array")
+        result = None if size is None else check_out(out, (size, packed.shape[1]), packed.dtype)
+        pieces, done = [], 0
+        for batch in iter_batches(documents):
+            indptr, indices, data = self.counter._count(batch, first_document_number=done)
+            counts = csr_matrix((data, indices, indptr), shape=(len(batch), packed.shape[0]), copy=False)
+            if result is not None and done + len(batch) > len(result):
+                raise ValueError("documents: grew while they were read")
+            target = None if result is None else result[done : done + len(batch)]
+            vectors = self.model._project(
+                counts, storage=self.storage, weighting=weighting, normalize=self.normalize, out=target
+            )
+            done += len(batch)
+            if result is None:
+                pieces.append(vectors)
+        if result is not None:
+            if done != len(result):
+                raise ValueError(f"documents: expected {len(result)}, only {done} came")
+            return result
+        return np.concatenate(pieces) if pieces else np.empty((0, packed.shape[1]), packed.dtype)
+
+    def _check_parts(self) -> TermWeighting | None:
+        """The parts fit each other; returns the weighting to fuse."""
+        if not isinstance(self.counter, TermCounter):
+            raise TypeError(f"counter: expected a TermCounter, got {type(self.counter).__name__}")
+        if not isinstance(self.model, LinearModel):
+            raise TypeError(f"model: expected a linear model such as LSA, got {type(self.model).__name__}")
+        if self.storage is not None:
+            check_choice(self.storage, "storage", STORAGES)
+        check_is_fitted(self.model, "components_")
+        own = getattr(self.model, "weighting_", None)
+        if self.weighting is not None and own is not None:
+            raise ValueError("weighting: the model weights by itself; pass None")
+        weighting = own if self.weighting is None else self.weighting
+        width = self.model.components_.shape[1]
+        if len(self.counter.term_counts_) != width:
+            raise ValueError(f"counter: has {len(self.counter.term_counts_)} terms, the model has {width}")
+        if weighting is not None:
+            if not isinstance(weighting, TermWeighting):
+                raise TypeError(f"weighting: expected a term weighting or None, got {type(weighting).__name__}")
+            check_is_fitted(weighting, "term_weight_")
+            if len(weighting.term_weight_) != width:
+                raise ValueError(f"weighting: has {len(weighting.term_weight_)} terms, the model has {width}")
+        return weighting
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all parts into one file; ``semproj.load`` brings the encoder back."""
+        self._check_parts()
+        super().save(path)
+
+    def _check_saveable(self) -> None:
+        self._check_parts()

@@ -1,0 +1,50 @@
+"""A user's scalar weight over the non-zeros of a CSR matrix."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+
+@functools.lru_cache(maxsize=64)
+def _loop(function: Any) -> Any:
+    """The loop with `function` inlined. One compiled loop per function and dtype."""
+
+    @numba.njit(nogil=True, parallel=True, fastmath=False)
+    def loop(  # pragma: no cover - compiled
+        indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
+    ) -> None:
+        for r in numba.prange(len(indptr) - 1):
+            length = 0.0
+            for i in range(indptr[r], indptr[r + 1]):
+                length += data[i]
+            for i in range(indptr[r], indptr[r + 1]):
+                out[i] = function(float(data[i]), df[indices[i]], n_documents, length)
+
+    return loop
+
+
+def weigh(
+    function: Callable[..., float] | None,
+    X: Any,
+    document_frequency: np.ndarray[Any, Any],
+    n_documents: int,
+    out: np.ndarray[Any, Any],
+    n_threads: int,
+) -> None:
+    """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero."""
+    if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
+        raise ValueError("X: column index out of range")
+    compiled = function if isinstance(function, CPUDispatcher) else numba.njit(function)
+    loop = _loop(compiled)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        loop(X.indptr, X.indices, X.data, document_frequency, n_documents, out)
+    finally:
+        numba.set_num_threads(before)

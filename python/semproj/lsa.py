@@ -1,0 +1,293 @@
+"""Latent semantic analysis of weighted sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._base import Array, LinearModel, flip_signs
+from ._svd import BLOCK, SparseOperator, leading_vectors
+from ._threads import resolve_threads, single_threaded_blas
+from ._validation import check_choice, check_integer, check_real, seed_key
+
+__all__ = ["LSA"]
+
+SOLVERS = ("randomized", "lanczos")
+
+
+class LSA(LinearModel):
+    """Latent semantic analysis: the leading right singular vectors of sparse rows (equations 1 to 3 of Platt et al. 2010).
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    solver : {"randomized", "lanczos"}, default "randomized"
+        Both grow a block Krylov space. "randomized" takes the best vectors of one such space, which captures at
+        least the variance of five power iterations; "lanczos" restarts until every component has converged.
+    tol : float, default 1e-3
+        "lanczos" only: relative residual ``|X'X v - s^2 v| / s^2`` at which a component counts as converged.
+    max_iter : int, default 100
+        "lanczos" only: restarts at most. A warning tells when they were not enough.
+    center : bool, default False
+        Subtract the mean row, without making the rows dense: this is PCA.
+    max_memory : int or None
+        Bytes of working memory, the result included. None means what is fastest (about
+        ``n_features * 3 * n_components`` elements). A bound that is too small raises an error that says so.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows. Sign rule: the entry of largest magnitude of each row is positive.
+    singular_values_ : array of shape (n_components,)
+    explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
+        Variance of each transformed column, and its share of the total variance of X.
+    residuals_ : array of shape (n_components,)
+        Relative residuals, as bounded by `tol`.
+    mean_ : array of shape (n_features,) or None
+    n_samples_seen_ : int
+
+    Notes
+    -----
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> X = np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    >>> model = sj.LSA(n_components=2, random_state=0).fit(X)
+    >>> model.singular_values_.round(6)
+    array([2., 1.])
+    >>> np.abs(model.transform(X)).round(6)
+    array([[2., 0.],
+           [0., 1.],
+           [0., 0.]])
+    """
+
+    _arrays = (
+        "components_",
+        "singular_values_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "residuals_",
+        "mean_",
+        "_column_mean",
+    )
+    _scalars = ("n_features_in_", "n_samples_seen_", "_sum_of_squares")
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        solver: str = "randomized",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        center: bool = False,
+        max_memory: int | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.center = center
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> LSA:
+        """Find the components of the rows of X.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), float32 or float64
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        mean = _column_mean(X)
+        result = self._solve(X, mean if self.center else None, self._checked_rank(X))
+        self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
+        self.residuals_ = result.residuals
+        if self.solver == "lanczos" and not result.converged:
+            _warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Same as ``fit(X).transform(X)``."""
+        return self.fit(X).transform(X)
+
+    def transform(self, X: Any) -> Array:
+        """Project rows on the components.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components), of the dtype of ``components_``.
+        """
+        check_is_fitted(self, "components_")
+        return self._project(self._validated(X, reset=False))
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """The dense rows that projected rows stand for.
+
+        Parameters
+        ----------
+        Z : array of shape (n_samples, n_components)
+        """
+        check_is_fitted(self, "components_")
+        Z = np.asarray(Z, dtype=self.components_.dtype)
+        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
+            raise ValueError(f"Z: expected {len(self.components_)} columns, got shape {Z.shape}")
+        rows: Array = Z @ self.components_
+        return rows if self.mean_ is None else rows + self.mean_.astype(rows.dtype)
+
+    def partial_fit(self, X: Any, y: Any = None) -> LSA:
+        """Fold new documents into the components, at the cost of the new documents alone.
+
+        The old documents are represented by their rank-k approximation, so the result is exact when the
+        discarded part is zero and close to a full fit otherwise. Without an earlier fit, same as ``fit``.
+        """
+        if not hasattr(self, "components_"):
+            return self.fit(X)
+        self._check_parameters()
+        X = self._validated(X, reset=False)
+        k = len(self.components_)
+        mean = _column_mean(X)
+        rank = min(k, *X.shape)
+        new = self._solve(X, mean if self.center else None, rank)
+        old_n, new_n = self.n_samples_seen_, X.shape[0]
+        stacked = [
+            self.components_ * self.singular_values_[:, None],
+            new.components * new.singular_values[:, None],
+        ]
+        if self.center:  # the scatter between the two means is one more row
+            difference = np.sqrt(old_n * new_n / (old_n + new_n)) * (mean - self._column_mean)
+            stacked.append(difference[None, :])
+        components, values = _svd_of_rows(np.concatenate(stacked).astype(self.components_.dtype), k)
+        merged = (old_n * self._column_mean + new_n * mean) / (old_n + new_n)
+        self._store(components, values, merged, self._sum_of_squares + _sum_of_squares(X), old_n + new_n)
+        self.residuals_ = np.full(k, np.nan)
+        return self
+
+    def _solve(self, X: Any, mean: Array | None, rank: int) -> Any:
+        threads = resolve_threads(self.n_threads)
+        short = min(X.shape)
+        size, chunk_bytes = _plan(X, rank, self.max_memory)
+        with single_threaded_blas(), _progress(self.progress, self.solver, size) as bar:
+            operator = SparseOperator(X, mean, chunk_bytes, min(max(BLOCK, rank), short), threads)
+            return leading_vectors(
+                operator,
+                rank,
+                size=size,
+                solver=self.solver,
+                tol=self.tol,
+                max_restarts=self.max_iter,
+                key=seed_key(self.random_state),
+                progress=bar,
+            )
+
+    def _store(self, components: Array, values: Array, mean: Array, squares: float, n: int) -> None:
+        if not np.isfinite(components).all() or not np.isfinite(values).all():
+            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
+        flip_signs(components)
+        variance = values**2 / n
+        if not self.center:
+            variance = variance - (components @ mean) ** 2
+        total = squares / n - float(mean @ mean)
+        dtype = components.dtype
+        self.components_ = components
+        self.singular_values_ = values.astype(dtype)
+        self.explained_variance_ = np.maximum(variance, 0.0).astype(dtype)
+        self.explained_variance_ratio_ = (self.explained_variance_ / total if total > 0 else variance * 0).astype(dtype)
+        self.mean_ = mean.astype(dtype) if self.center else None
+        self._column_mean = mean
+        self._sum_of_squares = squares
+        self.n_samples_seen_ = n
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_choice(self.solver, "solver", SOLVERS)
+        check_real(self.tol, "tol", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
+        resolve_threads(self.n_threads)
+
+    def _checked_rank(self, X: Any) -> int:
+        if self.n_components > min(X.shape):
+            raise ValueError(
+                f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
+                f"got {self.n_components}"
+            )
+        return int(self.n_components)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        # Before a fit the dtype of X decides; after it the model's does not change X.
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
+        return X if sp.issparse(X) else sp.csr_matrix(X)
+
+
+def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
+    """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
+    short, item = min(X.shape), X.dtype.itemsize
+    width = min(BLOCK, short)
+    wanted = 2 * rank + 2 * width
+    chunk = max(64 << 20, 0)
+    if max_memory is None:
+        return wanted, max(chunk, 4 * width * max(X.shape) * item)
+    # The transposed copy, the components, two blocks of the short side in flight and their packed form.
+    fixed = X.nnz * (item + 4) + 8 * (sum(X.shape) + 2) + (rank * X.shape[1] + 4 * width * short) * item
+    least = rank + 2 * width
+    smallest_chunk = 2 * 1024 * max(width, rank) * item
+    available = max_memory - fixed - smallest_chunk
+    size = min(wanted, int(available // (short * item + 16 * least)))
+    if size < min(least, short):
+        needed = fixed + smallest_chunk + least * (short * item + 16 * least)
+        raise ValueError(f"max_memory: {max_memory} bytes are too few for this fit, which needs about {needed}")
+    return size, max(smallest_chunk, min(chunk, max_memory - fixed - size * short * item))
+
+
+def _column_mean(X: Any) -> Array:
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
+    mean: Array = total / X.shape[0]
+    return mean
+
+
+def _sum_of_squares(X: Any) -> float:
+    return float(np.einsum("i,i->", X.data, X.data, dtype=np.float64))
+
+
+def _svd_of_rows(rows: Array, k: int) -> tuple[Array, Array]:
+    """The k leading right vectors and singular values of a few dense rows."""
+    from scipy.linalg import svd
+
+    with single_threaded_blas():
+        _, values, components = svd(rows, full_matrices=False)
+    return np.ascontiguousarray(components[:k]), values[:k].astype(np.float64)
+
+
+def _progress(show: bool, solver: str, size: int) -> Any:
+    from tqdm import tqdm
+
+    total = -(-size // BLOCK) if solver == "randomized" else None
+    return tqdm(total=total, desc=f"LSA ({solver})", unit="block", disable=not show)
+
+
+def _warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,243 @@
+"""Term weightings: counts in, weighted sparse rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core
+from ._persist import Persistent
+from ._threads import resolve_threads
+from ._validation import check_real, core_csr
+
+__all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
+
+
+class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What all term weightings share: document frequencies are counted by ``fit``, weights computed by ``transform``.
+
+    The result is float64 for float64 input and float32 otherwise; the pattern of non-zeros is the input's.
+
+    Attributes
+    ----------
+    n_documents_ : int
+    document_frequency_ : int64 array of shape (n_features,)
+        Documents that contain each term.
+    term_weight_ : float64 array of shape (n_features,)
+        The part of the weight that depends on the term alone.
+    """
+
+    _arrays = ("document_frequency_", "term_weight_")
+    _scalars = ("n_documents_", "n_features_in_")
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None) -> TermWeighting:
+        """Count the documents of each term.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features)
+            Counts, not negative. To share the statistics of several languages, stack their matrices.
+        """
+        resolve_threads(self.n_threads)
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        present = X.indices[X.data != 0]
+        if not X.has_canonical_format:  # a duplicate entry must not count a document twice
+            X = X.copy()
+            X.sum_duplicates()
+            present = X.indices[X.data != 0]
+        self.n_documents_ = int(X.shape[0])
+        self.document_frequency_ = np.bincount(present, minlength=X.shape[1]).astype(np.int64)
+        self.term_weight_ = self._term_weight(self.document_frequency_, self.n_documents_)
+        self._fit_lengths(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Weight the non-zeros of X.
+
+        Returns
+        -------
+        CSR matrix of the same shape, float32 or float64.
+        """
+        check_is_fitted(self, "term_weight_")
+        X = self._validated(X, reset=False)
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        data = np.empty(X.nnz, dtype=dtype)
+        self._weigh(X, data)
+        return sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
+        if not sp.issparse(X):
+            X = sp.csr_matrix(X)
+        if X.nnz and X.data.min() < 0:
+            raise ValueError("X: counts must not be negative. Negative values in data passed to X")
+        return X
+
+    def _check_parameters(self) -> None:
+        pass
+
+    def _fit_lengths(self, X: Any) -> None:
+        pass
+
+    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+        """log2(n / d), zero for terms that no document has: they cannot be told from noise."""
+        return np.log2(n / np.maximum(df, 1)) * (df > 0)
+
+    def _weigh(self, X: Any, out: np.ndarray[Any, Any]) -> None:
+        _core.weight(core_csr(X), self._fused(), out, resolve_threads(self.n_threads))
+
+    def _fused(self) -> _core.Weighting | None:
+        """What a kernel needs to weight on the fly; None when it cannot."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class LogTfIdf(TermWeighting):
+    """log(tf)-idf: ``log2(f + 1) * log2(n / d)`` (Platt, Toutanova and Yih 2010, equations 4, 5 and 8).
+
+    Parameters
+    ----------
+    n_threads : int or None
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> counts = np.array([[3, 0], [1, 1]])
+    >>> sj.LogTfIdf().fit_transform(counts).toarray()
+    array([[0., 0.],
+           [0., 1.]], dtype=float32)
+    """
+
+    def _fused(self) -> _core.Weighting:
+        check_is_fitted(self, "term_weight_")
+        return _core.Weighting("log_tfidf", self.term_weight_)
+
+
+class TfIdf(TermWeighting):
+    """tf-idf: ``f * log2(n / d)``.
+
+    Parameters
+    ----------
+    n_threads : int or None
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> sj.TfIdf().fit_transform(np.array([[3, 2], [1, 0]])).toarray()
+    array([[0., 2.],
+           [0., 0.]], dtype=float32)
+    """
+
+    def _fused(self) -> _core.Weighting:
+        check_is_fitted(self, "term_weight_")
+        return _core.Weighting("tfidf", self.term_weight_)
+
+
+class BM25(TermWeighting):
+    """BM25: ``g * f (k1 + 1) / (f + k1 (1 - b + b L / mean L))`` with ``g = ln(1 + (n - d + 0.5) / (d + 0.5))``.
+
+    Parameters
+    ----------
+    k1 : float, default 1.2
+        How fast a repeated term saturates; 0 ignores counts.
+    b : float, default 0.75
+        How much long documents are held against their terms, from 0 to 1.
+    n_threads : int or None
+
+    Attributes
+    ----------
+    mean_length_ : float
+        Mean total count of the fitted documents.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> sj.BM25().fit_transform(np.array([[3, 2], [1, 0]])).toarray().round(2)
+    array([[0.25, 0.82],
+           [0.26, 0.  ]], dtype=float32)
+    """
+
+    _scalars = (*TermWeighting._scalars, "mean_length_")
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75, n_threads: int | None = None) -> None:
+        super().__init__(n_threads)
+        self.k1 = k1
+        self.b = b
+
+    def _check_parameters(self) -> None:
+        check_real(self.k1, "k1", low=0)
+        check_real(self.b, "b", low=0, high=1)
+
+    def _fit_lengths(self, X: Any) -> None:
+        total = float(X.data.sum(dtype=np.float64))
+        self.mean_length_ = total / X.shape[0] if total > 0 else 1.0
+
+    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+        return np.log1p((n - df + 0.5) / (df + 0.5)) * (df > 0)
+
+    def _fused(self) -> _core.Weighting:
+        check_is_fitted(self, "term_weight_")
+        return _core.Weighting("bm25", self.term_weight_, self.k1, self.b, self.mean_length_)
+
+
+class CustomWeighting(TermWeighting):
+    """A user's own weight, compiled by Numba and fused into one loop over the non-zeros.
+
+    Parameters
+    ----------
+    function : callable ``(count, document_frequency, n_documents, document_length) -> float``
+        A scalar ``@numba.njit`` function; a plain Python function is compiled on first use.
+    n_threads : int or None
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> weighting = sj.CustomWeighting(lambda count, df, n, length: count / length)
+    >>> weighting.fit_transform(np.array([[3, 1], [0, 2]])).toarray()
+    array([[0.75, 0.25],
+           [0.  , 1.  ]], dtype=float32)
+    """
+
+    _scalars = TermWeighting._scalars
+
+    def __init__(
+        self, function: Callable[[float, int, int, float], float] | None = None, n_threads: int | None = None
+    ) -> None:
+        super().__init__(n_threads)
+        self.function = function
+
+    def _check_parameters(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function: expected a callable, got {self.function!r}")
+
+    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+        return np.ones(len(df))
+
+    def _weigh(self, X: Any, out: np.ndarray[Any, Any]) -> None:
+        from .jit.weighting import weigh
+
+        weigh(self.function, X, self.document_frequency_, self.n_documents_, out, resolve_threads(self.n_threads))
+        if not np.isfinite(out).all():
+            row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(out))[0], side="right")) - 1
+            raise ValueError(f"function: returned NaN or infinity for a term of row {row}")
+
+    def _fused(self) -> None:
+        return None
+
+    def _check_saveable(self) -> None:
+        raise TypeError("function: a CustomWeighting holds code and cannot be saved; save the parts around it")
