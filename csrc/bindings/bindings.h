@@ -38,7 +38,9 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
     throw py::type_error(std::string(name) + ": unexpected dtype " + std::string(py::str(a.dtype())));
   }
   const auto size = static_cast<py::ssize_t>(sizeof(T));
-  if (a.ndim() != 2 || (a.shape(1) > 1 && a.strides(1) != size) || a.strides(0) % size != 0) {
+  const bool strided = a.ndim() == 2 && a.size() > 0 &&
+                       ((a.shape(1) > 1 && a.strides(1) != size) || a.strides(0) % size != 0);
+  if (a.ndim() != 2 || strided) {
     throw py::value_error(std::string(name) + ": expected a matrix with contiguous rows");
   }
   if (!std::is_const_v<T> && !a.writeable()) throw py::value_error(std::string(name) + ": is read-only");

@@ -16,6 +16,8 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/parallel.h"
 
@@ -70,22 +72,26 @@ class RowReader {
     return weighting_.length_norm(rows_.data + begin, rows_.indptr[r + 1] - begin);
   }
 
-  uint32_t term(int64_t r, int64_t i) const {
+  // Column and weighted value of entry i. The column is checked before it is used to look up a weight, and the
+  // value as the type it will be summed in.
+  template <class T>
+  std::pair<uint32_t, T> entry(int64_t r, int64_t i, double norm) const {
     const auto column = static_cast<int64_t>(rows_.indices[i]);
     if (column < 0 || column >= rows_.n_cols) {
       throw std::invalid_argument("X: column index " + std::to_string(column) + " in row " + std::to_string(r) +
                                   " is out of range for " + std::to_string(rows_.n_cols) + " columns");
     }
-    return static_cast<uint32_t>(column);
-  }
-
-  double value(int64_t r, int64_t i, double norm) const {
-    const double v = weighting_(static_cast<double>(rows_.data[i]), rows_.indices[i], norm);
-    if (!std::isfinite(v)) {
-      throw std::invalid_argument("X: row " + std::to_string(r) + " holds NaN or infinity" +
-                                  (weighting_.kind == WeightKind::none ? "" : " after weighting"));
+    const auto count = static_cast<double>(rows_.data[i]);
+    const bool weighted = weighting_.kind != WeightKind::none;
+    if (weighted && count < 0) {
+      throw std::invalid_argument("X: row " + std::to_string(r) + " holds a negative count");
     }
-    return v;
+    const T value = static_cast<T>(weighting_(count, column, norm));
+    if (!std::isfinite(value)) {
+      throw std::invalid_argument("X: row " + std::to_string(r) + " holds NaN, infinity or a value too large" +
+                                  (weighted ? " after weighting" : ""));
+    }
+    return {static_cast<uint32_t>(column), value};
   }
 
  private:
@@ -137,8 +143,7 @@ struct OwnRows {
     const RowReader<int32_t, T> reader(rows, chunk, options.weighting);
     for (int64_t r = chunk.row_begin; r < chunk.row_end; ++r) {
       for (int64_t i = reader.first(r); i < reader.last(r); ++i) {
-        reader.term(r, i);
-        reader.value(r, i, 0);
+        reader.template entry<T>(r, i, 0);
       }
     }
   }
@@ -160,8 +165,9 @@ struct ConvertedRows {
     for_rows(chunk, options.n_threads, [&](int64_t r) {
       const double norm = reader.norm(r);
       for (int64_t i = reader.first(r); i < reader.last(r); ++i) {
-        terms[i - chunk.first] = reader.term(r, i);
-        values[i - chunk.first] = static_cast<T>(reader.value(r, i, norm));
+        const auto [term, value] = reader.template entry<T>(r, i, norm);
+        terms[i - chunk.first] = term;
+        values[i - chunk.first] = value;
       }
     });
     return {rows.indptr + chunk.row_begin, chunk.first, chunk.last, chunk.first, terms.get(), values.get()};
@@ -198,16 +204,17 @@ struct QuantizedRows {
   static float fill(const Reader& reader, int64_t r, simd::Quad* out) {
     constexpr double kLevels = 127 * 128;
     const double norm = reader.norm(r);
-    double largest = 0;
+    float largest = 0;
     for (int64_t i = reader.first(r); i < reader.last(r); ++i) {
-      largest = std::max(largest, std::abs(reader.value(r, i, norm)));
+      largest = std::max(largest, std::abs(reader.template entry<float>(r, i, norm).second));
     }
     const double inverse = largest > 0 ? kLevels / largest : 0;
     int lane = 0;
     for (int64_t i = reader.first(r); i < reader.last(r); ++i) {
-      const int q = static_cast<int>(std::lrint(reader.value(r, i, norm) * inverse));
+      const auto [term, value] = reader.template entry<float>(r, i, norm);
+      const int q = static_cast<int>(std::lrint(value * inverse));
       const int hi = (q + 64) >> 7;  // so that lo is in [-64, 63]
-      out->term[lane] = reader.term(r, i);
+      out->term[lane] = term;
       out->hi[lane] = static_cast<int8_t>(hi);
       out->lo[lane] = static_cast<int8_t>(q - 128 * hi);
       if (++lane == 4) {

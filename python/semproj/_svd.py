@@ -7,7 +7,7 @@ the small matrix T = V'AV solved, and the best Ritz vectors taken. ``randomized`
 ``|A v - theta v| <= tol * theta`` hold for all.
 
 Cost for short side p, basis m in blocks of b: m/b products with A of b columns (4 z b flops each, z non-zeros),
-about 4 p m^2 flops of orthogonalisation in matrix products, O(m^3) for T. Memory: p m + 2 (p + chunk) b
+about 2 p m^2 flops of orthogonalisation in matrix products, O(m^3) for T. Memory: p m + 2 (p + chunk) b
 elements and one transposed copy of the matrix; M V is formed for a chunk of rows at a time.
 
 float32 input is multiplied in float32, but T, Gram matrices and every sum over the long dimension are double.
@@ -25,7 +25,15 @@ from . import _core
 from ._base import Array
 from .kernels import Projection
 
-BLOCK = 128
+
+def block_width(rank: int) -> int:
+    """Columns that go through the sparse matrix together: many blocks make a Krylov space, wide ones make speed."""
+    return min(64, max(16, rank // 128 * 16))
+
+
+def basis_size(rank: int) -> int:
+    """Columns of the basis: on flat spectra, where it matters, this captures what six power iterations would."""
+    return 5 * rank // 2 + 2 * block_width(rank)
 
 
 @dataclass
@@ -120,16 +128,21 @@ class KrylovBasis:
         self.T = np.zeros((size, size))
         self.filled = 0  # columns of V
         self.expanded = 0  # of these, columns whose product with A is in T
+        self.neighbour = 0  # first column of V that A times the newest block can meet
         self.coupling = np.zeros((0, 0))  # R of A V = V T + Q R [0 .. 0 I]
         self._append(self._random(block))
 
     def grow(self) -> bool:
         """Multiply the newest block by A. False when the basis is full or A maps it into itself."""
         V, start, end = self.V, self.expanded, self.filled
-        W = self.op.gram(np.ascontiguousarray(V[:, start:end]), np.empty((len(V), end - start), V.dtype))
+        W = self.op.gram(V[:, start:end], np.empty((len(V), end - start), V.dtype))
         size = float(np.sqrt(np.max(np.einsum("ij,ij->j", W, W, dtype=np.float64), initial=0.0)))
-        H = self._orthogonalize(W, end)
-        H += self._orthogonalize(W, end)  # once more: cancellation leaves traces of V in W
+        # A V is in the span of V and the newest block, so A times that block meets only the block and its
+        # neighbour (all of V after a restart). The second pass, over all, removes what rounding left.
+        H = np.zeros((end, end - start))
+        H[self.neighbour :] = self._orthogonalize(W, self.neighbour, end)
+        H += self._orthogonalize(W, 0, end)
+        self.neighbour = start
         self.T[:end, start:end] = H
         self.T[start:end, :end] = H.T
         self.expanded = end
@@ -159,6 +172,7 @@ class KrylovBasis:
         self.T[:] = 0.0
         self.T[np.arange(kept), np.arange(kept)] = values
         self.filled = self.expanded = kept
+        self.neighbour = 0
         self._append(self._next)
 
     def combine(self, S: Array) -> Array:
@@ -178,9 +192,9 @@ class KrylovBasis:
         self.stream += 1
         return self._orthonormal(out, np.inf)[0]
 
-    def _orthogonalize(self, W: Array, end: int) -> Array:
-        """W -= V V'W; returns V'W."""
-        V = self.V[:, :end]
+    def _orthogonalize(self, W: Array, begin: int, end: int) -> Array:
+        """W -= V V'W for these columns of V; returns V'W."""
+        V = self.V[:, begin:end]
         H = _core.tall_cross(V, W, self.op.n_threads)
         _core.tall_multiply(V, H.astype(V.dtype), -1.0, 1.0, W, self.op.n_threads)
         return H
@@ -202,7 +216,16 @@ class KrylovBasis:
 
 
 def leading_vectors(
-    operator: SparseOperator, k: int, *, size: int, solver: str, tol: float, max_restarts: int, key: int, progress: Any
+    operator: SparseOperator,
+    k: int,
+    *,
+    size: int,
+    block: int,
+    solver: str,
+    tol: float,
+    max_restarts: int,
+    key: int,
+    progress: Any,
 ) -> Result:
     """The k leading right singular vectors of the matrix behind `operator`."""
     if operator.short <= size:
@@ -211,7 +234,7 @@ def leading_vectors(
         short = np.ascontiguousarray(vectors.astype(operator.dtype))
         return _finish(operator, values, short, np.zeros(k), True, 0, key)
 
-    basis = KrylovBasis(operator, size, min(BLOCK, size // 2), key)
+    basis = KrylovBasis(operator, size, block, key)
     restarts = 0
     while True:
         while basis.grow():

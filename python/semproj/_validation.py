@@ -73,7 +73,18 @@ def as_csr(x: Any, name: str = "X") -> Any:
         raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected numbers, got dtype {array.dtype}")
+    if array.dtype == np.float16 or array.dtype.itemsize > 8:  # scipy has no sparse matrices of these
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return sp.csr_matrix(array)
+
+
+def without_duplicates(x: Any) -> Any:
+    """Entries of one cell added up: a weight of a sum is not the sum of weights. Shares memory when there are none."""
+    if x.has_canonical_format:
+        return x
+    x = x.copy()
+    x.sum_duplicates()
+    return x
 
 
 def core_csr(x: Any, name: str = "X") -> _core.Csr:

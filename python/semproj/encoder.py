@@ -95,6 +95,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         for batch in iter_batches(documents):
             indptr, indices, data = self.counter._count(batch, first_document_number=done)
             counts = csr_matrix((data, indices, indptr), shape=(len(batch), packed.shape[0]), copy=False)
+            counts.has_canonical_format = True
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")
             target = None if result is None else result[done : done + len(batch)]

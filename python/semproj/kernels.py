@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._threads import resolve_threads
-from ._validation import as_csr, check_choice, check_out, core_csr
+from ._validation import as_csr, check_choice, check_out, core_csr, without_duplicates
 
 if TYPE_CHECKING:
     from .weighting import TermWeighting
@@ -135,6 +135,7 @@ def project(
         raise ValueError("normalize: cannot be combined with accumulate=True")
     fused = None
     if weighting is not None:
+        X = without_duplicates(X)
         fused = weighting._fused()
         if fused is None:  # a user's own function: weighted first, in its own loop
             X = weighting.transform(X)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import Array, LinearModel, flip_signs
-from ._svd import BLOCK, SparseOperator, leading_vectors
+from ._svd import SparseOperator, basis_size, block_width, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
 from ._validation import check_choice, check_integer, check_real, seed_key
 
@@ -179,14 +179,16 @@ class LSA(LinearModel):
 
     def _solve(self, X: Any, mean: Array | None, rank: int) -> Any:
         threads = resolve_threads(self.n_threads)
-        short = min(X.shape)
         size, chunk_bytes = _plan(X, rank, self.max_memory)
-        with single_threaded_blas(), _progress(self.progress, self.solver, size) as bar:
-            operator = SparseOperator(X, mean, chunk_bytes, min(max(BLOCK, rank), short), threads)
+        block = block_width(rank)
+        blocks = -(-size // block) if self.solver == "randomized" else None
+        with single_threaded_blas(), _progress(self.progress, self.solver, blocks) as bar:
+            operator = SparseOperator(X, mean, chunk_bytes, block, threads)
             return leading_vectors(
                 operator,
                 rank,
                 size=size,
+                block=block,
                 solver=self.solver,
                 tol=self.tol,
                 max_restarts=self.max_iter,
@@ -238,21 +240,20 @@ class LSA(LinearModel):
 def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
     """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
     short, item = min(X.shape), X.dtype.itemsize
-    width = min(BLOCK, short)
-    wanted = 2 * rank + 2 * width
-    chunk = max(64 << 20, 0)
+    width = block_width(rank)
+    wanted = basis_size(rank)
+    roomy = 2 * width * max(X.shape) * item  # all of X V at once, and packed
     if max_memory is None:
-        return wanted, max(chunk, 4 * width * max(X.shape) * item)
-    # The transposed copy, the components, two blocks of the short side in flight and their packed form.
+        return wanted, roomy
+    # The transposed copy, the components, blocks of the short side in flight and packed.
     fixed = X.nnz * (item + 4) + 8 * (sum(X.shape) + 2) + (rank * X.shape[1] + 4 * width * short) * item
-    least = rank + 2 * width
-    smallest_chunk = 2 * 1024 * max(width, rank) * item
-    available = max_memory - fixed - smallest_chunk
+    least, least_chunk = rank + 2 * width, 2 * 1024 * width * item
+    available = max_memory - fixed - least_chunk
     size = min(wanted, int(available // (short * item + 16 * least)))
     if size < min(least, short):
-        needed = fixed + smallest_chunk + least * (short * item + 16 * least)
+        needed = fixed + least_chunk + least * (short * item + 16 * least)
         raise ValueError(f"max_memory: {max_memory} bytes are too few for this fit, which needs about {needed}")
-    return size, max(smallest_chunk, min(chunk, max_memory - fixed - size * short * item))
+    return size, min(roomy, least_chunk + available - size * (short * item + 16 * least))
 
 
 def _column_mean(X: Any) -> Array:
@@ -274,11 +275,10 @@ def _svd_of_rows(rows: Array, k: int) -> tuple[Array, Array]:
     return np.ascontiguousarray(components[:k]), values[:k].astype(np.float64)
 
 
-def _progress(show: bool, solver: str, size: int) -> Any:
+def _progress(show: bool, solver: str, blocks: int | None) -> Any:
     from tqdm import tqdm
 
-    total = -(-size // BLOCK) if solver == "randomized" else None
-    return tqdm(total=total, desc=f"LSA ({solver})", unit="block", disable=not show)
+    return tqdm(total=blocks, desc=f"LSA ({solver})", unit="block", disable=not show)
 
 
 def _warn_not_converged(max_iter: int, worst: float, tol: float) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from ._persist import Persistent
 from ._threads import resolve_threads
-from ._validation import check_real, core_csr
+from ._validation import check_real, core_csr, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
@@ -50,10 +50,6 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         self._check_parameters()
         X = self._validated(X, reset=True)
         present = X.indices[X.data != 0]
-        if not X.has_canonical_format:  # a duplicate entry must not count a document twice
-            X = X.copy()
-            X.sum_duplicates()
-            present = X.indices[X.data != 0]
         self.n_documents_ = int(X.shape[0])
         self.document_frequency_ = np.bincount(present, minlength=X.shape[1]).astype(np.int64)
         self.term_weight_ = self._term_weight(self.document_frequency_, self.n_documents_)
@@ -80,7 +76,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             X = sp.csr_matrix(X)
         if X.nnz and X.data.min() < 0:
             raise ValueError("X: counts must not be negative. Negative values in data passed to X")
-        return X
+        return without_duplicates(X)
 
     def _check_parameters(self) -> None:
         pass
