@@ -8,14 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ._persist import Persistent
+from ._types import Array
 from .kernels import Projection, project
 
-Array = np.ndarray[Any, Any]
 
-
-class LinearModel(  # type: ignore[misc]
-    Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose ``transform`` is ``X @ components_.T``, minus an offset when it centres.
 
     Subclasses set ``components_`` (n_components x n_features) and perhaps ``mean_``.
@@ -27,15 +24,15 @@ class LinearModel(  # type: ignore[misc]
 
     def _packed(self, storage: str | None = None) -> Projection:
         """The projection in this storage, packed once per fitted ``components_``."""
-        cache = self.__dict__.get("_packed_cache")
-        if cache is None or cache[0] is not self.components_:
-            cache = (self.components_, {})
-            self._packed_cache = cache
-        key = storage or self.components_.dtype.name
-        if key not in cache[1]:
-            cache[1][key] = Projection(self.components_.T, key, self.n_threads)
-        packed: Projection = cache[1][key]
-        return packed
+        source, packed = self.__dict__.get("_packed_cache", (None, {}))
+        if source is not self.components_:
+            packed = {}
+            self._packed_cache: tuple[Array, dict[str, Projection]] = (self.components_, packed)
+        key: str = storage or self.components_.dtype.name
+        if key not in packed:
+            packed[key] = Projection(self.components_.T, key, self.n_threads)
+        result: Projection = packed[key]
+        return result
 
     def _project(self, X: Any, *, storage: str | None = None, **options: Any) -> Array:
         normalize = options.pop("normalize", False)
@@ -71,7 +68,7 @@ class LinearModel(  # type: ignore[misc]
 
 
 def flip_signs(components: Array) -> Array:
-    """Make the entry of largest magnitude of each row positive (the first one on a tie): the library's sign rule."""
+    """The library's sign rule: the entry of largest magnitude of each row (the first on a tie) is positive."""
     peaks = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
     signs = np.where(peaks < 0, -1, 1).astype(components.dtype)
     components *= signs[:, None]

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._types import Array
 
 FORMAT = 1
 
@@ -34,7 +35,7 @@ _CLASSES = {
     "TfIdf": "weighting",
 }
 
-Arrays = dict[str, np.ndarray[Any, Any]]
+Arrays = dict[str, Array]
 
 
 class SavedModelError(ValueError):
@@ -198,7 +199,16 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
     return model
 
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
+_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U8": "u1",
+}
 
 
 def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
@@ -213,7 +223,9 @@ def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
     try:
         header = json.loads(raw)
         metadata = header.pop("__metadata__", {})
-        tensors = {name: (_DTYPES[t["dtype"]], tuple(t["shape"]), *t["data_offsets"]) for name, t in header.items()}
+        tensors = {
+            name: (_DTYPES[t["dtype"]], tuple(t["shape"]), *t["data_offsets"]) for name, t in header.items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SavedModelError(f"{path}: damaged header, or not a safetensors file") from None
     start = 8 + length
@@ -231,5 +243,5 @@ def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
     return arrays, metadata
 
 
-def _checksum(array: np.ndarray[Any, Any]) -> int:
+def _checksum(array: Array) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._base import Array
+from ._types import Array
 from .kernels import Projection
 
 
 def block_width(rank: int) -> int:
-    """Columns that go through the sparse matrix together: many blocks make a Krylov space, wide ones make speed."""
+    """Columns multiplied together: many blocks make a good Krylov space, wide ones make speed."""
     return min(64, max(16, rank // 128 * 16))
 
 
@@ -195,7 +195,7 @@ class KrylovBasis:
     def _orthogonalize(self, W: Array, begin: int, end: int) -> Array:
         """W -= V V'W for these columns of V; returns V'W."""
         V = self.V[:, begin:end]
-        H = _core.tall_cross(V, W, self.op.n_threads)
+        H: Array = _core.tall_cross(V, W, self.op.n_threads)
         _core.tall_multiply(V, H.astype(V.dtype), -1.0, 1.0, W, self.op.n_threads)
         return H
 
@@ -255,7 +255,13 @@ def leading_vectors(
 
 
 def _finish(
-    operator: SparseOperator, values: Array, short: Array, residuals: Array, converged: bool, restarts: int, key: int
+    operator: SparseOperator,
+    values: Array,
+    short: Array,
+    residuals: Array,
+    converged: bool,
+    restarts: int,
+    key: int,
 ) -> Result:
     """Right vectors as rows. From left vectors U they are M'U, solved once more for orthonormal directions."""
     vectors = short

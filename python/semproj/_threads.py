@@ -106,7 +106,7 @@ _blas = _SingleThreadedBlas()
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Within it our kernels may call BLAS, which runs on the calling thread: the bits never depend on its pool."""
+    """Within it our kernels may call BLAS, which runs on the calling thread: bits never depend on its pool."""
     _blas.enter()
     try:
         yield

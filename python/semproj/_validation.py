@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
+from ._types import Array
 
 _DATA_DTYPES = (np.float32, np.float64, np.int32)
 
@@ -17,18 +18,20 @@ def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -
     """An integer in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
-    if value < low or (high is not None and value > high):
+    number = int(value)
+    if number < low or (high is not None and number > high):
         raise ValueError(f"{name}: expected {_interval(low, high)}, got {value}")
-    return int(value)
+    return number
 
 
 def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:
     """A finite number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}: expected a number, got {value!r}")
-    if not np.isfinite(value) or value < low or value > high:
+    number = float(value)
+    if not np.isfinite(number) or number < low or number > high:
         raise ValueError(f"{name}: expected a finite number, {_interval(low, high)}, got {value}")
-    return float(value)
+    return number
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
@@ -52,9 +55,10 @@ def seed_key(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**64:
+        key = int(random_state)
+        if not 0 <= key < 2**64:
             raise ValueError(f"random_state: expected an integer in [0, 2**64), got {random_state}")
-        return int(random_state)
+        return key
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(0, 2**63))
     if isinstance(random_state, np.random.RandomState):
@@ -79,7 +83,7 @@ def as_csr(x: Any, name: str = "X") -> Any:
 
 
 def without_duplicates(x: Any) -> Any:
-    """Entries of one cell added up: a weight of a sum is not the sum of weights. Shares memory when there are none."""
+    """Entries of one cell added up: the weight of a sum is not the sum of weights. No copy when there are none."""
     if x.has_canonical_format:
         return x
     x = x.copy()
@@ -104,7 +108,7 @@ def core_csr(x: Any, name: str = "X") -> _core.Csr:
     )
 
 
-def _kernel_dtype(data: np.ndarray[Any, Any], name: str) -> Any:
+def _kernel_dtype(data: Array, name: str) -> Any:
     kind = data.dtype.kind
     if kind == "b":
         return np.int32
@@ -117,7 +121,7 @@ def _kernel_dtype(data: np.ndarray[Any, Any], name: str) -> Any:
     raise TypeError(f"{name}: expected numbers, got dtype {data.dtype}")
 
 
-def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray[Any, Any]:
+def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
     """The caller's output buffer, or a fresh one."""
     if out is None:
         return np.empty(shape, dtype=dtype)

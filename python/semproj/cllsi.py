@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import Array
+from ._types import Array
 from ._validation import as_csr
 from .lsa import LSA
 from .weighting import LogTfIdf, TermWeighting
@@ -145,7 +145,9 @@ def aligned_views(X: Any) -> list[Any]:
     views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
     for i, view in enumerate(views):
         if view.shape != views[0].shape:
-            raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; rows and columns must align")
+            raise ValueError(
+                f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; rows and columns must align"
+            )
     return views
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import Array, LinearModel
+from ._base import LinearModel
 from ._persist import Persistent
+from ._types import Array
 from ._validation import check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
@@ -87,7 +88,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         """
         weighting = self._check_parts()
         packed = self.model._packed(self.storage)
-        size = len(documents) if hasattr(documents, "__len__") else None
+        size = len(documents) if isinstance(documents, Sized) else None
         if out is not None and size is None:
             raise ValueError("out: documents without a length cannot fill a given array")
         result = None if size is None else check_out(out, (size, packed.shape[1]), packed.dtype)

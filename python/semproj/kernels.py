@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _core
 from ._threads import resolve_threads
+from ._types import Array
 from ._validation import as_csr, check_choice, check_out, core_csr, without_duplicates
 
 if TYPE_CHECKING:
@@ -85,12 +86,12 @@ def project(
     X: Any,
     projection: Any,
     *,
-    out: np.ndarray[Any, Any] | None = None,
+    out: Array | None = None,
     weighting: TermWeighting | None = None,
     normalize: bool = False,
     accumulate: bool = False,
     n_threads: int | None = None,
-) -> np.ndarray[Any, Any]:
+) -> Array:
     """Sparse rows times a dense projection.
 
     Parameters

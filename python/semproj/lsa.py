@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._base import Array, LinearModel, flip_signs
+from ._base import LinearModel, flip_signs
 from ._svd import SparseOperator, basis_size, block_width, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
+from ._types import Array
 from ._validation import check_choice, check_integer, check_real, seed_key
 
 __all__ = ["LSA"]
@@ -19,7 +20,9 @@ SOLVERS = ("randomized", "lanczos")
 
 
 class LSA(LinearModel):
-    """Latent semantic analysis: the leading right singular vectors of sparse rows (equations 1 to 3 of Platt et al. 2010).
+    """Latent semantic analysis: the leading right singular vectors of sparse rows.
+
+    Equations 1 to 3 of Platt, Toutanova and Yih 2010.
 
     Parameters
     ----------
@@ -208,7 +211,9 @@ class LSA(LinearModel):
         self.components_ = components
         self.singular_values_ = values.astype(dtype)
         self.explained_variance_ = np.maximum(variance, 0.0).astype(dtype)
-        self.explained_variance_ratio_ = (self.explained_variance_ / total if total > 0 else variance * 0).astype(dtype)
+        self.explained_variance_ratio_ = (self.explained_variance_ / total if total > 0 else variance * 0).astype(
+            dtype
+        )
         self.mean_ = mean.astype(dtype) if self.center else None
         self._column_mean = mean
         self._sum_of_squares = squares

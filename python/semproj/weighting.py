@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from ._persist import Persistent
 from ._threads import resolve_threads
+from ._types import Array
 from ._validation import check_real, core_csr, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
 
 class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What all term weightings share: document frequencies are counted by ``fit``, weights computed by ``transform``.
+    """What all term weightings share: ``fit`` counts document frequencies, ``transform`` computes weights.
 
     The result is float64 for float64 input and float32 otherwise; the pattern of non-zeros is the input's.
 
@@ -33,7 +34,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     """
 
     _arrays = ("document_frequency_", "term_weight_")
-    _scalars = ("n_documents_", "n_features_in_")
+    _scalars: tuple[str, ...] = ("n_documents_", "n_features_in_")
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
@@ -84,11 +85,12 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def _fit_lengths(self, X: Any) -> None:
         pass
 
-    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    def _term_weight(self, df: Array, n: int) -> Array:
         """log2(n / d), zero for terms that no document has: they cannot be told from noise."""
-        return np.log2(n / np.maximum(df, 1)) * (df > 0)
+        weight: Array = np.log2(n / np.maximum(df, 1)) * (df > 0)
+        return weight
 
-    def _weigh(self, X: Any, out: np.ndarray[Any, Any]) -> None:
+    def _weigh(self, X: Any, out: Array) -> None:
         _core.weight(core_csr(X), self._fused(), out, resolve_threads(self.n_threads))
 
     def _fused(self) -> _core.Weighting | None:
@@ -145,7 +147,7 @@ class TfIdf(TermWeighting):
 
 
 class BM25(TermWeighting):
-    """BM25: ``g * f (k1 + 1) / (f + k1 (1 - b + b L / mean L))`` with ``g = ln(1 + (n - d + 0.5) / (d + 0.5))``.
+    """BM25: ``g f (k1 + 1) / (f + k1 (1 - b + b L / mean L))``, ``g = ln(1 + (n - d + 0.5) / (d + 0.5))``.
 
     Parameters
     ----------
@@ -183,8 +185,9 @@ class BM25(TermWeighting):
         total = float(X.data.sum(dtype=np.float64))
         self.mean_length_ = total / X.shape[0] if total > 0 else 1.0
 
-    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-        return np.log1p((n - df + 0.5) / (df + 0.5)) * (df > 0)
+    def _term_weight(self, df: Array, n: int) -> Array:
+        weight: Array = np.log1p((n - df + 0.5) / (df + 0.5)) * (df > 0)
+        return weight
 
     def _fused(self) -> _core.Weighting:
         check_is_fitted(self, "term_weight_")
@@ -209,8 +212,6 @@ class CustomWeighting(TermWeighting):
            [0.  , 1.  ]], dtype=float32)
     """
 
-    _scalars = TermWeighting._scalars
-
     def __init__(
         self, function: Callable[[float, int, int, float], float] | None = None, n_threads: int | None = None
     ) -> None:
@@ -221,13 +222,20 @@ class CustomWeighting(TermWeighting):
         if not callable(self.function):
             raise TypeError(f"function: expected a callable, got {self.function!r}")
 
-    def _term_weight(self, df: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    def _term_weight(self, df: Array, n: int) -> Array:
         return np.ones(len(df))
 
-    def _weigh(self, X: Any, out: np.ndarray[Any, Any]) -> None:
+    def _weigh(self, X: Any, out: Array) -> None:
         from .jit.weighting import weigh
 
-        weigh(self.function, X, self.document_frequency_, self.n_documents_, out, resolve_threads(self.n_threads))
+        weigh(
+            self.function,
+            X,
+            self.document_frequency_,
+            self.n_documents_,
+            out,
+            resolve_threads(self.n_threads),
+        )
         if not np.isfinite(out).all():
             row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(out))[0], side="right")) - 1
             raise ValueError(f"function: returned NaN or infinity for a term of row {row}")
@@ -236,4 +244,4 @@ class CustomWeighting(TermWeighting):
         return None
 
     def _check_saveable(self) -> None:
-        raise TypeError("function: a CustomWeighting holds code and cannot be saved; save the parts around it")
+        raise TypeError("function: holds code, which is never saved; save the parts around it")

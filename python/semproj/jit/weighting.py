@@ -7,15 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core.registry import CPUDispatcher
+
+from semproj._types import Array
 
 
 @functools.lru_cache(maxsize=64)
 def _loop(function: Any) -> Any:
     """The loop with `function` inlined. One compiled loop per function and dtype."""
 
-    @numba.njit(nogil=True, parallel=True, fastmath=False)
+    @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
     def loop(  # pragma: no cover - compiled
         indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
     ) -> None:
@@ -32,9 +33,9 @@ def _loop(function: Any) -> Any:
 def weigh(
     function: Callable[..., float] | None,
     X: Any,
-    document_frequency: np.ndarray[Any, Any],
+    document_frequency: Array,
     n_documents: int,
-    out: np.ndarray[Any, Any],
+    out: Array,
     n_threads: int,
 ) -> None:
     """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero."""
