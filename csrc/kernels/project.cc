@@ -28,15 +28,14 @@ constexpr int64_t kChunkEntries = int64_t{1} << 20;  // entries converted at a t
 constexpr int64_t kLeastEntries = int64_t{1} << 14;  // fewer are not worth a task
 constexpr int64_t kSerialFlops = int64_t{1} << 20;   // less work than this is not worth waking a thread
 
-const simd::Table& table_for(Isa isa) {
-  static const simd::Table baseline = simd::baseline::table();
+// Even building the table of a variant runs that variant's instructions: only the chosen one may be called.
+simd::Table table_for(Isa isa) {
 #ifdef SEMPROJ_X86_VARIANTS
-  static const simd::Table avx2 = simd::avx2::table(), avx512 = simd::avx512::table();
-  if (isa == Isa::avx512) return avx512;
-  if (isa == Isa::avx2) return avx2;
+  if (isa == Isa::avx512) return simd::avx512::table();
+  if (isa == Isa::avx2) return simd::avx2::table();
 #endif
   (void)isa;
-  return baseline;
+  return simd::baseline::table();
 }
 
 // A run of rows, or a piece of one row that is too long to convert at once.
@@ -308,7 +307,7 @@ void project(const CsrView<Index, Value>& rows, const PackedProjection& projecti
   ProjectOptions options = given;
   const int64_t nonzeros = rows.indptr[rows.n_rows] - rows.indptr[0];
   if (2 * nonzeros * projection.n_components() < kSerialFlops) options.n_threads = 1;
-  const simd::Table& table = table_for(options.isa);
+  const simd::Table table = table_for(options.isa);
   if (projection.storage() == Storage::int8) {
     if constexpr (std::is_same_v<Out, float>) {
       project_with(QuantizedRows{}, rows, projection, out, options, false, table.tile_i8);
