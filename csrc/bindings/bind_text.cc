@@ -1,0 +1,109 @@
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+
+#include "bindings/bindings.h"
+#include "bindings/text_batch.h"
+#include "text/count.h"
+#include "text/unicode_tables.h"
+
+namespace semproj::bindings {
+namespace {
+
+using namespace semproj::text;
+using VocabularyPointer = std::shared_ptr<const Vocabulary>;
+
+void add_documents(CountSession& session, const py::list& documents, int64_t first_document_number) {
+  const TextBatch batch(documents, first_document_number);
+  const py::gil_scoped_release release;
+  session.add(batch.refs(), first_document_number);
+}
+
+py::tuple take_rows(CountSession& session) {
+  py::array_t<int64_t> indptr(session.n_documents() + 1);
+  py::array_t<int32_t> indices(session.n_entries()), data(session.n_entries());
+  {
+    const py::gil_scoped_release release;
+    session.write_rows(indptr.mutable_data(), indices.mutable_data(), data.mutable_data());
+  }
+  return py::make_tuple(indptr, indices, data);
+}
+
+py::tuple count(const VocabularyPointer& vocabulary, const py::list& documents, int ngram_max, bool lowercase,
+                bool errors_replace, int64_t first_document_number, int n_threads) {
+  CountSession session({ngram_max, lowercase, errors_replace, n_threads}, vocabulary, true);
+  add_documents(session, documents, first_document_number);
+  return take_rows(session);
+}
+
+VocabularyPointer make_vocabulary(const py::array& terms, const py::array& offsets) {
+  const auto* bytes = vector_data<uint8_t>(terms, terms.size(), "terms");
+  const auto* starts = vector_data<int64_t>(offsets, offsets.size(), "term_offsets");
+  return vocabulary_from_bytes(reinterpret_cast<const char*>(bytes), terms.size(), starts, offsets.size());
+}
+
+py::list term_list(const Vocabulary& vocabulary) {
+  py::list result(vocabulary.size());
+  for (int64_t i = 0; i < vocabulary.size(); ++i) {
+    const std::string_view term = vocabulary.terms.term(i);
+    result[i] = py::str(term.data(), term.size());
+  }
+  return result;
+}
+
+template <class T, class Source>
+py::array_t<T> copy_of(const Source* data, int64_t n) {
+  return py::array_t<T>(n, reinterpret_cast<const T*>(data));
+}
+
+}  // namespace
+
+void register_text(py::module_& m) {
+  py::class_<Vocabulary, std::shared_ptr<Vocabulary>>(m, "Vocabulary")
+      .def(py::init([](const py::array& terms, const py::array& term_offsets) {
+             return std::const_pointer_cast<Vocabulary>(make_vocabulary(terms, term_offsets));
+           }),
+           py::arg("terms"), py::arg("term_offsets"))
+      .def("__len__", &Vocabulary::size)
+      .def(
+          "find", [](const Vocabulary& v, std::string_view term) { return v.terms.find(term); },
+          py::arg("term"))
+      .def("term_list", &term_list)
+      .def("terms",
+           [](const Vocabulary& v) { return copy_of<uint8_t>(v.terms.bytes(), v.terms.offsets().back()); })
+      .def("term_offsets",
+           [](const Vocabulary& v) { return copy_of<int64_t>(v.terms.offsets().data(), v.size() + 1); })
+      .def("count", &count, py::arg("documents"), py::arg("ngram_max"), py::arg("lowercase"),
+           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"));
+
+  py::class_<CountSession>(m, "CountSession")
+      .def(py::init([](int ngram_max, bool lowercase, bool errors_replace, bool keep_rows, int n_threads,
+                       const std::shared_ptr<Vocabulary>& vocabulary) {
+             return std::make_unique<CountSession>(
+                 CountOptions{ngram_max, lowercase, errors_replace, n_threads}, vocabulary, keep_rows);
+           }),
+           py::arg("ngram_max"), py::arg("lowercase"), py::arg("errors_replace"), py::arg("keep_rows"),
+           py::arg("n_threads"), py::arg("vocabulary").none(true))
+      .def("add", &add_documents, py::arg("documents"), py::arg("first_document_number"))
+      .def(
+          "choose",
+          [](CountSession& s, int64_t drop_top, std::optional<int64_t> max_features, int64_t min_count) {
+            const py::gil_scoped_release release;
+            s.choose({drop_top, max_features, min_count});
+          },
+          py::arg("drop_top"), py::arg("max_features").none(true), py::arg("min_count"))
+      .def("rows", &take_rows)
+      .def_property_readonly("n_documents", &CountSession::n_documents)
+      .def_property_readonly("n_words", &CountSession::n_words)
+      .def_property_readonly(
+          "vocabulary",
+          [](const CountSession& s) { return std::const_pointer_cast<Vocabulary>(s.vocabulary()); })
+      .def_property_readonly("term_counts", [](const CountSession& s) {
+        return copy_of<int64_t>(s.term_counts().data(), static_cast<int64_t>(s.term_counts().size()));
+      });
+  m.def("take_batch", &take_batch, py::arg("iterator"), py::arg("max_characters"), py::arg("max_documents"));
+  m.attr("UNICODE_VERSION") = tables::kUnicodeVersion;
+}
+
+}  // namespace semproj::bindings
