@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from . import _core
 from ._documents import iter_batches, read_jsonl, read_lines, read_tsv
+from ._persist import Persistent
 from ._threads import resolve_threads
 
 __all__ = ["MultiTermCounter", "TermCounter", "iter_batches", "read_jsonl", "read_lines", "read_tsv"]
