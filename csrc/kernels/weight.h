@@ -14,6 +14,26 @@
 
 namespace semproj {
 
+// Most counts are small integers: a table answers for these, with the bits of the formula.
+class LogTable {
+ public:
+  static constexpr int kSize = 256;
+  LogTable() {
+    for (int i = 0; i < kSize; ++i) values_[i] = std::log2(i + 1.0);
+  }
+  double operator[](int i) const { return values_[i]; }
+
+ private:
+  double values_[kSize];
+};
+
+inline const LogTable log_table;
+
+inline double log2_plus_one(double f) {
+  const int i = f >= 0 && f < LogTable::kSize ? static_cast<int>(f) : 0;
+  return i == f ? log_table[i] : std::log2(f + 1);
+}
+
 enum class WeightKind { none, log_tfidf, tfidf, bm25 };
 
 struct Weighting {
@@ -32,7 +52,7 @@ struct Weighting {
   double operator()(double f, int64_t column, double norm) const {
     switch (kind) {
       case WeightKind::log_tfidf:
-        return std::log2(f + 1) * term_weight[column];
+        return log2_plus_one(f) * term_weight[column];
       case WeightKind::tfidf:
         return f * term_weight[column];
       case WeightKind::bm25:

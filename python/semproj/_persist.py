@@ -84,9 +84,10 @@ class Persistent:
 def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     """The JSON description of a model; its arrays are added to `arrays` under the prefix."""
     name = type(model).__name__
+    if isinstance(model, Persistent):
+        model._check_saveable()
     if name not in _CLASSES:
         raise TypeError(f"{name} cannot be saved: expected one of {', '.join(sorted(_CLASSES))}")
-    model._check_saveable()
     parts = {part: getattr(model, part) for part in model._parts if getattr(model, part, None) is not None}
     parameters = {k: v for k, v in model._get_parameters_to_save().items() if k not in model._parts}
     if not isinstance(parameters.get("random_state"), (int, type(None))):
@@ -189,7 +190,7 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
     for part, inner in description["parts"].items():
         prefix = f"{part}/"
         parts[part] = _build(inner, {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
-    in_init = {k: v for k, v in parts.items() if not k.endswith("_")}
+    in_init = {part: parts.get(part) for part in cls._parts if not part.endswith("_")}
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()}
     model = cls(**parameters, **in_init)
     own = {k: v for k, v in arrays.items() if "/" not in k}

@@ -25,6 +25,8 @@ from . import _core
 from ._types import Array
 from .kernels import Projection
 
+DENSE = 256  # a short side up to this is solved whole: it takes milliseconds
+
 
 def block_width(rank: int) -> int:
     """Columns multiplied together: many blocks make a good Krylov space, wide ones make speed."""
@@ -33,7 +35,7 @@ def block_width(rank: int) -> int:
 
 def basis_size(rank: int) -> int:
     """Columns of the basis: on flat spectra, where it matters, this captures what six power iterations would."""
-    return 5 * rank // 2 + 2 * block_width(rank)
+    return max(5 * rank // 2 + 2 * block_width(rank), rank + 12 * block_width(rank))
 
 
 @dataclass
@@ -147,6 +149,11 @@ class KrylovBasis:
         self.T[start:end, :end] = H.T
         self.expanded = end
         Q, self.coupling = self._orthonormal(W, size)
+        if len(self.coupling) and np.linalg.norm(self.coupling, axis=1).min() < 1e-2 * size:
+            # Normalising a short direction lifts its rounding errors, which are not orthogonal to V.
+            self._orthogonalize(Q, 0, end)
+            Q, R = self._orthonormal(Q, 1.0)
+            self.coupling = R @ self.coupling
         room = V.shape[1] - end
         if Q.shape[1] == 0 or Q.shape[1] > room:
             self._next = Q
@@ -177,10 +184,7 @@ class KrylovBasis:
 
     def combine(self, S: Array) -> Array:
         """V S."""
-        out = np.empty((len(self.V), S.shape[1]), self.V.dtype)
-        C = np.ascontiguousarray(S, dtype=self.V.dtype)
-        _core.tall_multiply(self.V[:, : len(S)], C, 1.0, 0.0, out, self.op.n_threads)
-        return out
+        return _product(self.V[:, : len(S)], S, self.op.n_threads)
 
     def _append(self, Q: Array) -> None:
         self.V[:, self.filled : self.filled + Q.shape[1]] = Q
@@ -200,19 +204,30 @@ class KrylovBasis:
         return H
 
     def _orthonormal(self, W: Array, size: float) -> tuple[Array, Array]:
-        """W = Q R with orthonormal Q; directions lost in rounding (relative to `size`) are dropped."""
+        """W = Q R with orthonormal Q, in double. Directions lost in rounding, relative to `size`, are dropped."""
         n_threads = self.op.n_threads
-        floor = 0.0 if np.isinf(size) else 100 * np.finfo(W.dtype).eps * size
-        R = np.eye(W.shape[1])
-        for _ in range(2):  # the second time mends what the first one's condition number cost
-            g, E = np.linalg.eigh(_core.tall_cross(W, W, n_threads))
-            keep = g > max(floor * floor, np.finfo(np.float64).tiny)
-            g, E = g[keep], E[:, keep]
-            Q = np.empty((len(W), len(g)), W.dtype)
-            _core.tall_multiply(W, np.ascontiguousarray((E / np.sqrt(g)).astype(W.dtype)), 1.0, 0.0, Q, n_threads)
-            R = (E * np.sqrt(g)).T @ R
-            W, floor = Q, 0.0
-        return W, R
+        Q, R = W.astype(np.float64), np.eye(W.shape[1])
+        for _ in range(4):
+            g, E = np.linalg.eigh(_core.tall_cross(Q, Q, n_threads))
+            largest = g[-1]
+            if not largest > 0:
+                return np.empty((len(W), 0), W.dtype), np.empty((0, W.shape[1]))
+            # A Gram matrix sees only the upper half of the digits: weak directions are lifted step by step.
+            lengths = np.sqrt(np.maximum(g, 1e-13 * largest))
+            Q = _product(Q, E / lengths, n_threads)
+            R = (E * lengths).T @ R
+            if g[0] > 1e-6 * largest:
+                break
+        U, lengths, Vt = np.linalg.svd(R)
+        keep = lengths > (0.0 if np.isinf(size) else 100 * np.finfo(W.dtype).eps * size)
+        return _product(Q, U[:, keep], n_threads).astype(W.dtype), lengths[keep, None] * Vt[keep]
+
+
+def _product(A: Array, C: Array, n_threads: int) -> Array:
+    """Tall A times small C."""
+    out = np.empty((len(A), C.shape[1]), A.dtype)
+    _core.tall_multiply(A, np.ascontiguousarray(C, dtype=A.dtype), 1.0, 0.0, out, n_threads)
+    return out
 
 
 def leading_vectors(
@@ -228,7 +243,7 @@ def leading_vectors(
     progress: Any,
 ) -> Result:
     """The k leading right singular vectors of the matrix behind `operator`."""
-    if operator.short <= size:
+    if operator.short <= max(size, DENSE):
         values, vectors = np.linalg.eigh(operator.dense_gram())
         values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
         short = np.ascontiguousarray(vectors.astype(operator.dtype))
@@ -269,10 +284,10 @@ def _finish(
         Z = operator.right(short)
         g, E = np.linalg.eigh(_core.tall_cross(Z, Z, operator.n_threads))
         values, E = np.maximum(g[::-1], 0.0), E[:, ::-1]
-        scale = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
-        vectors = np.empty_like(Z)
-        C = np.ascontiguousarray((E / scale).astype(Z.dtype))
-        _core.tall_multiply(Z, C, 1.0, 0.0, vectors, operator.n_threads)
+        # Directions without a singular value become zero vectors here; _complete fills them.
+        present = values > values.max(initial=0.0) * np.finfo(Z.dtype).eps ** 2
+        scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present & (values > 0))
+        vectors = _product(Z, E * scale, operator.n_threads)
     vectors, values = _complete(vectors, values, key)
     return Result(np.sqrt(values), np.ascontiguousarray(vectors.T), residuals, converged, restarts)
 

@@ -41,7 +41,7 @@ def available_threads() -> int:
     for name in _ENVIRONMENT:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value:
-            if not value.isdigit() or int(value) < 1:
+            if not value.isdecimal() or int(value) < 1:
                 raise ValueError(f"{name}: expected a positive integer, got {value!r}")
             return int(value)
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +14,25 @@ from . import _core
 from ._types import Array
 
 _DATA_DTYPES = (np.float32, np.float64, np.int32)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def keeps_previous_fit(method: Method) -> Method:
+    """A fitting method that fails, or is interrupted, leaves the estimator as it was before."""
+
+    @functools.wraps(method)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, fit)
 
 
 def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:

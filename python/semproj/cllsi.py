@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._types import Array
-from ._validation import as_csr
+from ._validation import as_csr, keeps_previous_fit
 from .lsa import LSA
 from .weighting import LogTfIdf, TermWeighting
 
@@ -78,6 +78,7 @@ class CLLSI(LSA):
         )
         self.weighting = weighting
 
+    @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:
         """Fit on aligned matrices.
 

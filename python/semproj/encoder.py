@@ -120,6 +120,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"model: expected a linear model such as LSA, got {type(self.model).__name__}")
         if self.storage is not None:
             check_choice(self.storage, "storage", STORAGES)
+        check_is_fitted(self.counter)
         check_is_fitted(self.model, "components_")
         own = getattr(self.model, "weighting_", None)
         if self.weighting is not None and own is not None:

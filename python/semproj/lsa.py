@@ -12,7 +12,7 @@ from ._base import LinearModel, flip_signs
 from ._svd import SparseOperator, basis_size, block_width, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_choice, check_integer, check_real, seed_key
+from ._validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
 
 __all__ = ["LSA"]
 
@@ -107,6 +107,7 @@ class LSA(LinearModel):
         self.n_threads = n_threads
         self.progress = progress
 
+    @keeps_previous_fit
     def fit(self, X: Any, y: Any = None) -> LSA:
         """Find the components of the rows of X.
 
@@ -152,6 +153,7 @@ class LSA(LinearModel):
         rows: Array = Z @ self.components_
         return rows if self.mean_ is None else rows + self.mean_.astype(rows.dtype)
 
+    @keeps_previous_fit
     def partial_fit(self, X: Any, y: Any = None) -> LSA:
         """Fold new documents into the components, at the cost of the new documents alone.
 
@@ -207,13 +209,15 @@ class LSA(LinearModel):
         if not self.center:
             variance = variance - (components @ mean) ** 2
         total = squares / n - float(mean @ mean)
+        variance = np.maximum(variance, 0.0)
+        ratio = variance / total if total > 0 else np.zeros_like(variance)
         dtype = components.dtype
+        if variance.max() > np.finfo(dtype).max:
+            raise ValueError(f"X: its variances do not fit {dtype}; scale X down or use float64")
         self.components_ = components
         self.singular_values_ = values.astype(dtype)
-        self.explained_variance_ = np.maximum(variance, 0.0).astype(dtype)
-        self.explained_variance_ratio_ = (self.explained_variance_ / total if total > 0 else variance * 0).astype(
-            dtype
-        )
+        self.explained_variance_ = variance.astype(dtype)
+        self.explained_variance_ratio_ = ratio.astype(dtype)
         self.mean_ = mean.astype(dtype) if self.center else None
         self._column_mean = mean
         self._sum_of_squares = squares
@@ -294,5 +298,5 @@ def _warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
     warnings.warn(
         f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,  # through fit and its decorator, to the caller
     )

@@ -14,7 +14,7 @@ from . import _core
 from ._persist import Persistent
 from ._threads import resolve_threads
 from ._types import Array
-from ._validation import check_real, core_csr, without_duplicates
+from ._validation import check_real, core_csr, keeps_previous_fit, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
@@ -39,6 +39,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
 
+    @keeps_previous_fit
     def fit(self, X: Any, y: Any = None) -> TermWeighting:
         """Count the documents of each term.
 
@@ -166,8 +167,8 @@ class BM25(TermWeighting):
     --------
     >>> import numpy as np, semproj as sj
     >>> sj.BM25().fit_transform(np.array([[3, 2], [1, 0]])).toarray().round(2)
-    array([[0.25, 0.82],
-           [0.26, 0.  ]], dtype=float32)
+    array([[0.25, 0.8 ],
+           [0.25, 0.  ]], dtype=float32)
     """
 
     _scalars = (*TermWeighting._scalars, "mean_length_")

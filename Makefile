@@ -1,0 +1,76 @@
+# Everything runs in .venv, made from nothing but python3, a C++ compiler and a package index.
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip install -qq --disable-pip-version-check
+STAMPS := $(VENV)/.stamps
+SOURCES := pyproject.toml CMakeLists.txt \
+  $(shell find cmake csrc python -type f -not -path '*/__pycache__/*' -not -name '*.so')
+CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
+RATIOS := project text encode lsa
+
+.DEFAULT_GOAL := help
+.PHONY: help venv build demo test test-cpp test-python lint bench wheel clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 10) else \
+	  "semproj needs Python 3.10 or later; this is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade 'pip>=23'
+	@mkdir -p $(STAMPS) && touch $@
+
+# Built in isolation: what the build needs comes from the index, not from the system. An unchanged tree is
+# not built again.
+$(STAMPS)/build: $(SOURCES) | $(STAMPS)/venv
+	$(PIP) '.[test,plot]' cmake
+	@touch $@
+
+# By name, not by path: the installed package knows its extras, and is not built for them.
+$(STAMPS)/lint $(STAMPS)/bench: pyproject.toml | $(STAMPS)/build
+	$(PIP) 'semproj[$(@F)]'
+	@touch $@
+
+venv: $(STAMPS)/venv  ## Make the virtual environment
+
+build: $(STAMPS)/build  ## Build the package and install it in the environment
+
+demo: build  ## Learn from real bilingual text, time every stage, draw demo.png
+	$(PY) -m benchmarks.demo
+
+test: test-cpp test-python  ## Build, then run the C++ tests, the Python tests and the docstrings' examples
+
+test-cpp: build
+	$(BIN)/cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -DSEMPROJ_CPP_TESTS=ON
+	$(BIN)/cmake --build build/cpp --parallel $(JOBS)
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure --parallel $(JOBS)
+
+# The package under test is the installed one: the sources are not on the path.
+test-python: build
+	$(PY) -m pytest --quiet --doctest-modules --pyargs semproj
+	$(PY) -m pytest tests
+
+lint: build $(STAMPS)/lint  ## Style, types, stubs and format, without changing anything
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(PY) -m mypy.stubtest semproj._core
+	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+bench: build $(STAMPS)/bench  ## Time every kernel beside its peers; results in benchmarks/results
+	@mkdir -p benchmarks/results
+	$(PY) -m pytest benchmarks/speed -o python_files='bench_*.py test_*.py' \
+	  --benchmark-json benchmarks/results/speed.json
+	set -e; for name in $(RATIOS); do \
+	  $(PY) -m benchmarks.ratios $$name --json benchmarks/results/$$name.json; done
+
+wheel: $(STAMPS)/venv  ## Build a wheel in dist
+	$(PY) -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean:  ## Remove everything that was built; .cache, the downloads, stays
+	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -1,0 +1,1 @@
+"""Benchmarks of semproj beside its peers: `ratios` (interleaved) and `speed` (pytest-benchmark)."""

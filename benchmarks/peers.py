@@ -1,0 +1,143 @@
+"""The libraries we are compared with, each called the fastest way it offers, imported only when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix
+
+# Intel's OpenMP threads spin for 0.2 s after a call and would take the core from the next contestant. This is
+# read when the library loads, so it is set before anything can load it.
+os.environ.setdefault("KMP_BLOCKTIME", "0")
+
+TOKEN = r"(?u)\b\w+\b"  # sklearn's default drops words of one letter; ours does not
+Runner = Callable[[], Any]
+
+
+def available(module: str) -> Any | None:
+    """The module, or None when it is not installed. An installed module that fails to load is an error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(module)
+    except ModuleNotFoundError:
+        return None
+
+
+def missing() -> list[str]:
+    """Those of the optional peers that are not installed, so that a table can say so."""
+    absent = [name for name in ("gensim", "torch") if importlib.util.find_spec(name) is None]
+    if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
+        absent.append("mkl")
+    return absent
+
+
+def _mkl_library() -> Path | None:
+    """libmkl_rt of the `mkl` package: pip puts it where no loader looks."""
+    try:
+        files = metadata.distribution("mkl").files or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found = [Path(str(file.locate())) for file in files if "libmkl_rt.so" in file.name]
+    found += sorted((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"))
+    return next((path.resolve() for path in found if path.exists()), None)
+
+
+def load_mkl() -> Any | None:
+    """sparse_dot_mkl with its MKL found, or None when either is not installed."""
+    library = _mkl_library()
+    if library is None and "MKL_RT" not in os.environ:
+        return None
+    os.environ.setdefault("MKL_RT", str(library))
+    return available("sparse_dot_mkl")
+
+
+def project(X: csr_matrix, matrix: np.ndarray, threads: Sequence[int], reuse: bool) -> list[tuple]:
+    """Sparse times dense: (key, threads or None if it has no threads, runner) for each peer installed.
+
+    scipy cannot write into a given array, so it allocates in either case.
+    """
+    contestants: list[tuple[str, int | None, Runner]] = [("scipy", None, lambda: X @ matrix)]
+    if (mkl := load_mkl()) is not None:
+        out = np.zeros((X.shape[0], matrix.shape[1]), matrix.dtype) if reuse else None
+
+        def mkl_project() -> np.ndarray:
+            if out is None:
+                return mkl.dot_product_mkl(X, matrix)
+            return mkl.dot_product_mkl(X, matrix, out=out, out_scalar=0.0)
+
+        contestants += [("mkl", n, mkl_project) for n in threads]
+    if (torch := available("torch")) is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "sparse CSR tensor support is in beta state"
+            left = torch.sparse_csr_tensor(
+                torch.from_numpy(X.indptr), torch.from_numpy(X.indices), torch.from_numpy(X.data), X.shape
+            )
+        right = torch.from_numpy(matrix)
+
+        def torch_project(n: int) -> Runner:
+            def run() -> np.ndarray:
+                torch.set_num_threads(n)
+                with torch.inference_mode():
+                    return (left @ right).numpy()
+
+            return run
+
+        contestants += [("torch", n, torch_project(n)) for n in threads]
+    return contestants
+
+
+def count_vectorizer(lowercase: bool = False, **options: Any) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(lowercase=lowercase, token_pattern=TOKEN, dtype=np.int32, **options)
+
+
+def gensim_counts(tokens: list[list[str]]) -> tuple[Any, list[list[tuple[int, int]]]]:
+    """Vocabulary and bags of words from text that has been split into words already."""
+    from gensim.corpora import Dictionary
+
+    dictionary = Dictionary(prune_at=None)
+    # One pass does both; Dictionary(tokens) followed by doc2bow would count everything twice.
+    return dictionary, [dictionary.doc2bow(document, allow_update=True) for document in tokens]
+
+
+def truncated_svd(X: csr_matrix, k: int, n_iter: int | None, seed: int = 0) -> np.ndarray:
+    """Rows spanning the space scikit-learn finds: randomized with `n_iter`, or ARPACK for None."""
+    from sklearn.decomposition import TruncatedSVD
+
+    if n_iter is None:
+        return TruncatedSVD(k, algorithm="arpack", random_state=seed).fit(X).components_
+    return TruncatedSVD(k, algorithm="randomized", n_iter=n_iter, random_state=seed).fit(X).components_
+
+
+def gensim_lsi(terms_by_documents: csc_matrix, k: int, power_iters: int = 2) -> np.ndarray:
+    """The same of gensim's LsiModel in one pass over a CSC matrix, which it takes without converting it."""
+    return _lsi_model(terms_by_documents, k, terms_by_documents, power_iters=power_iters)
+
+
+def gensim_lsi_two_pass(terms_by_documents: csc_matrix, k: int, power_iters: int = 2) -> np.ndarray:
+    """The same by its other algorithm, which reads a stream of documents several times, here in one chunk."""
+    from gensim.matutils import Sparse2Corpus
+
+    corpus = Sparse2Corpus(terms_by_documents, documents_columns=True)
+    chunk = max(terms_by_documents.shape[1], 1)
+    return _lsi_model(terms_by_documents, k, corpus, power_iters=power_iters, onepass=False, chunksize=chunk)
+
+
+def _lsi_model(terms_by_documents: csc_matrix, k: int, corpus: Any, **options: Any) -> np.ndarray:
+    from gensim.models import LsiModel
+
+    unnamed = {term: str(term) for term in range(terms_by_documents.shape[0])}
+    model = LsiModel(num_topics=k, id2word=unnamed, dtype=np.float32, random_seed=0, **options)
+    model.add_documents(corpus)
+    return model.projection.u.T

@@ -1,0 +1,75 @@
+"""Command line of `benchmarks.ratios`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+# First, because it sets what OpenMP reads when it loads.
+from benchmarks import peers
+from benchmarks.machine import default_threads, describe, measure_limits
+from benchmarks.ratios import Options, all_names, run, workloads
+from benchmarks.ratios.table import render
+
+NOTES = [
+    "words: non-zeros (distinct words) for project and lsa, tokens for text and encode",
+    "every figure is the median of interleaved rounds after one checked, untimed run; a peer's ratio is its "
+    "median, with its best number of threads up to the row's, over ours with the row's; scipy's sparse "
+    "product, sklearn's vectorizers and gensim's counting have no threads and stand in all rows",
+    "KMP_BLOCKTIME={blocktime} and a pause of {pause} s before each call, so that no contestant's idle "
+    "threads spin on the cores of the next; BLAS and OpenMP pools have the row's threads (threadpoolctl)",
+    "limits: the least work by the row's cost model per second, over what the probe measured with as many "
+    "threads; above 100% means that a level nearer than the one named has served part of it",
+]
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ratios", description=__doc__)
+    parser.add_argument("name", choices=all_names())
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="smaller data: about half a minute")
+    size.add_argument("--tiny", action="store_true", help="data that only shows that it runs (for the tests)")
+    parser.add_argument("--rounds", type=int, help="rounds instead of the workload's own number")
+    parser.add_argument("--threads", type=int, nargs="+", help="default: 1, 2 and all cores")
+    parser.add_argument("--data", type=Path, help="folder with europarl/ (default: SEMPROJ_DATA)")
+    parsed = parser.parse_args(arguments)
+    if parsed.rounds is not None and parsed.rounds < 1:
+        parser.error(f"--rounds: expected at least 1, got {parsed.rounds}")
+    if parsed.threads and min(parsed.threads) < 1:
+        parser.error(f"--threads: expected numbers of at least 1, got {parsed.threads}")
+    return parsed
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    asked = parse(arguments)
+    options = Options(
+        threads=tuple(sorted(set(asked.threads or default_threads()))),
+        size="quick" if asked.quick else "tiny" if asked.tiny else "full",
+        rounds=asked.rounds,
+        data=asked.data,
+        pause=0.0 if asked.tiny else 0.25,
+    )
+    limits = measure_limits(options.threads, options.size)
+    machine = describe(limits)
+    blocktime = os.environ["KMP_BLOCKTIME"]
+    machine["notes"] = [note.format(blocktime=blocktime, pause=options.pause) for note in NOTES]
+    machine["notes"] += [f"peer not installed: {peer}" for peer in peers.missing()]
+    if "note" in limits:
+        machine["notes"].append(limits["note"])
+    if options.size != "full":
+        machine["notes"].append(f"{options.size} sizes: not the figures to quote")
+    rows = run(workloads(asked.name, options), options, limits["by_threads"])
+    result = {"name": asked.name, "machine": machine, "rows": rows}
+    if asked.json:
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    print(render(result))
+    return result
+
+
+if __name__ == "__main__":
+    main()

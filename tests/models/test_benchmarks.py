@@ -1,0 +1,158 @@
+"""The benchmarks' own rules: the JSON, what happens without a compiler, and that wrong results are caught."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import machine, workloads  # noqa: E402
+from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, Workload, measure, run  # noqa: E402
+
+PROJECT = [
+    "project_d2000_f32",
+    "project_d2000_f32_alloc",
+    "project_d2000_f16",
+    "project_d2000_i8",
+    "project_d100_f32",
+]
+# name: workloads, peers that are runtime dependencies and so must be there, whether it has threads
+NAMES = {
+    "project": (PROJECT, {"scipy"}, True),
+    "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
+    "encode": (["encode_d500"], {"sklearn"}, True),
+    "lsa": (["lsa_k5"], {"sklearn", "sklearn_default", "sklearn_arpack"}, True),
+    "import": (["import_semproj"], {"scipy_sklearn"}, False),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_json_of_each_name(name, tmp_path):
+    # Another process: peers bring OpenMP runtimes that must not meet the rest of the tests.
+    file = tmp_path / "out" / "result.json"
+    command = [sys.executable, "-m", "benchmarks.ratios", name, "--json", str(file), "--tiny"]
+    done = subprocess.run([*command, "--threads", "1", "2"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(file.read_text())
+    assert set(result) == {"name", "machine", "rows"}
+    assert result["name"] == name
+
+    expected_workloads, expected_peers, threaded = NAMES[name]
+    threads = [1, 2] if threaded else [1]
+    rows = result["rows"]
+    assert [(row["workload"], row["threads"]) for row in rows] == [
+        (workload, n) for workload in expected_workloads for n in threads
+    ]
+    for row in rows:
+        assert row["workload"] in done.stdout
+        assert expected_peers <= set(row["peers"])
+        assert OURS not in row["peers"]
+        assert row["ours_seconds"] > 0
+        for peer, ratio in row["peers"].items():
+            assert ratio == pytest.approx(row["seconds"][peer] / row["ours_seconds"])
+        assert all(fraction > 0 for fraction in row["limits"].values())
+        assert set(row["limits"]) <= set(machine.LIMITS)
+    # Limits are there, or the reason why not.
+    limits = result["machine"]["limits"]
+    assert limits["by_threads"] or "compiler" in limits["note"] or "compile" in limits["note"]
+    if limits["by_threads"] and name == "project":
+        assert all(set(row["limits"]) == set(machine.LIMITS) for row in rows)
+    if name == "lsa":
+        assert all(0 < row["captured"][OURS] <= 1 and set(row["counts"]) == set(row["peers"]) for row in rows)
+
+
+def test_a_missing_compiler_is_said_and_nothing_fails(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    limits = machine.measure_limits([1], "tiny", cache=tmp_path)
+    assert limits["by_threads"] == {}
+    assert "no-such-compiler" in limits["note"]
+
+
+def _workload(contestants, check=lambda contestant, result: {}, **options):
+    return Workload("w", words=10, contestants=contestants, check=check, least_seconds=0.0, **options)
+
+
+def _clocked(name, threads, seconds):
+    return Contestant(name, threads, lambda: ClockedResult(seconds, seconds), own_clock=True)
+
+
+def test_ratios_limits_and_scaling_are_as_defined():
+    contestants = [
+        _clocked(OURS, 1, 2.0),
+        _clocked(OURS, 2, 1.0),
+        _clocked("alone", None, 6.0),
+        _clocked("threaded", 1, 4.0),
+        _clocked("threaded", 2, 3.0),
+        _clocked("worse", 1, 5.0),
+        _clocked("worse", 2, 50.0),
+    ]
+    work = _workload(contestants, cost=Cost(fma_peak=8.0), rounds=3)
+    one, two = run([work], Options(threads=(1, 2), pause=0.0), {1: {"fma_peak": 16.0, "copy_bandwidth": 1.0}})
+    assert one["peers"] == {"alone": 3.0, "threaded": 2.0, "worse": 2.5}
+    # A peer that is slower with two threads is compared with its one.
+    assert two["peers"] == {"alone": 6.0, "threaded": 3.0, "worse": 5.0}
+    assert two["used_threads"] == {OURS: 2, "alone": 1, "threaded": 2, "worse": 1}
+    assert (one["words_per_second"], two["words_per_second"]) == (5.0, 10.0)
+    assert (one["scaling"], two["scaling"]) == (1.0, 2.0)
+    assert one["limits"] == {"fma_peak": 0.25}
+    assert two["limits"] == {}
+
+
+def test_contestants_are_interleaved_and_take_turns_in_going_first():
+    order = []
+    contestants = [Contestant(name, None, lambda name=name: order.append(name)) for name in (OURS, "a", "b")]
+    measure(_workload(contestants, rounds=3), Options(threads=(1,), pause=0.0))
+    warm_up, *rounds = [order[i : i + 3] for i in range(0, len(order), 3)]
+    assert warm_up == [OURS, "a", "b"]
+    assert rounds == [[OURS, "a", "b"], ["a", "b", OURS], ["b", OURS, "a"]]
+
+
+def test_a_wrong_result_is_not_timed():
+    pytest.importorskip("semproj")
+    from benchmarks.ratios.names.project import checker
+
+    X = workloads.log_counts(workloads.zipf_counts(50, 80, distinct=10))
+    matrix = workloads.dense(80, 4)
+    wrong = X @ matrix
+    wrong[-1] = np.nan
+    with pytest.raises(AssertionError, match="relative error"):
+        measure(
+            _workload([Contestant(OURS, None, lambda: wrong)], checker(X, matrix, 1e-5)),
+            Options(threads=(1,), pause=0.0),
+        )
+
+
+def test_the_data_is_as_described():
+    counts = workloads.zipf_counts(400, 5_000)
+    assert counts.dtype == np.int32
+    assert counts.has_canonical_format
+    assert counts.nnz / 400 == pytest.approx(120, rel=0.03)
+    again = workloads.zipf_counts(400, 5_000)
+    assert (counts != again).nnz == 0
+    frequency = np.asarray(counts.sum(axis=0)).ravel()
+    assert not np.all(np.diff(frequency[:100]) <= 0)  # not ordered by frequency
+    assert frequency.max() > 50 * np.median(frequency[frequency > 0])
+
+
+def test_planted_topics_raise_the_leading_singular_values():
+    def share(n_topics):
+        X = workloads.log_counts(workloads.zipf_counts(300, 600, 40, n_topics)).toarray()
+        values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
+        return values[:8].sum() / values.sum()
+
+    assert share(8) > 1.5 * share(0)
+
+
+def test_text_that_tokenisers_cut_differently_is_left_out():
+    assert workloads._plain("snake_case") == "snake case"
+    assert workloads._plain("cafe\u0301") == "caf\u00e9"
+    assert workloads._plain("x\u0301") is None
+    assert workloads._plain("\u0130stanbul") is None

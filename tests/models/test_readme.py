@@ -1,0 +1,28 @@
+"""The README's Python runs, in order, and does what its text says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_code_blocks(tmp_path, monkeypatch, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for number, block in enumerate(blocks, start=1):
+        exec(compile(block, f"README.md block {number}", "exec"), names)
+    assert names["X"].dtype == np.int32
+    assert names["W"].dtype == np.float32
+    assert names["Z"].shape == (2000, 100)
+    np.testing.assert_allclose(names["vectors"], names["Z"][:10], rtol=1e-3, atol=1e-3)
+    found = float(re.search(r"Top-1 ([\d.]+)", capsys.readouterr().out)[1])
+    assert 0.8 < found <= 1
+    # The kernel is the transform with int8 storage and unit rows, so the same but for about a hundredth.
+    exact = names["model"].transform(names["first"])
+    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
+    error = np.linalg.norm(names["out"] - exact) / np.linalg.norm(exact)
+    assert 0 < error < 0.03

@@ -1,0 +1,61 @@
+"""The models whose files are kept for later versions to read.
+
+``python -m tests.saved.fixtures`` writes those of the installed version into a folder of its own. Done once for
+each release that changes the format or adds a class; files of released versions are never written again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import semproj as sj
+
+FOLDER = Path(__file__).parent
+TEXTS = ["red apple pie", "green apple tree", "blue sea", "deep blue sea", "green sea", "a red tree", "Übermut tut gut"]
+QUERY = ["apple tree", "blue apple", "Übermut", "unknown words", "sea sea sea"]
+
+
+def _counts() -> Any:
+    return sj.TermCounter().fit_transform(TEXTS)
+
+
+def _lsa(dtype: type, **options: Any) -> sj.LSA:
+    return sj.LSA(3, random_state=0, **options).fit(sj.LogTfIdf().fit_transform(_counts().astype(dtype)))
+
+
+def _encoder(**options: Any) -> sj.Encoder:
+    counter, weighting = sj.TermCounter(ngram_range=(1, 2)), sj.LogTfIdf()
+    W = weighting.fit_transform(counter.fit_transform(TEXTS))
+    return sj.Encoder(counter, weighting, sj.LSA(3, random_state=0).fit(W), **options)
+
+
+MODELS = {
+    "log_tfidf": lambda: sj.LogTfIdf().fit(_counts()),
+    "tfidf": lambda: sj.TfIdf().fit(_counts()),
+    "bm25": lambda: sj.BM25(k1=1.5, b=0.5).fit(_counts()),
+    "lsa_float32": lambda: _lsa(np.float32),
+    "lsa_centred_float64": lambda: _lsa(np.float64, center=True),
+    "cllsi": lambda: sj.CLLSI(3, random_state=0).fit([_counts(), _counts()[::-1]]),
+    "encoder": lambda: _encoder(),
+    "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
+}
+
+
+def vectors(model: Any) -> np.ndarray:
+    """What the model makes of the query."""
+    if isinstance(model, sj.Encoder):
+        return model.encode(QUERY)
+    result = model.transform(sj.TermCounter().fit(TEXTS).transform(QUERY))
+    return result if isinstance(result, np.ndarray) else result.toarray()
+
+
+if __name__ == "__main__":
+    folder = FOLDER / f"v{sj.__version__}"
+    folder.mkdir()
+    for name, make in MODELS.items():
+        model = make()
+        model.save(folder / f"{name}.safetensors")
+        np.save(folder / f"{name}.npy", vectors(model))
