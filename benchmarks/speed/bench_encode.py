@@ -1,6 +1,7 @@
 """Text to vectors."""
 
 import pytest
+
 from benchmarks.machine import default_threads
 
 

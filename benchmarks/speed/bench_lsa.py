@@ -1,6 +1,7 @@
 """Fitting LSA; the peers run as they come. `python -m benchmarks.ratios lsa` matches captured variance."""
 
 import pytest
+
 from benchmarks.machine import default_threads
 
 WHO = ("ours", "sklearn", "gensim")

@@ -1,6 +1,7 @@
 """Sparse rows times a dense projection."""
 
 import pytest
+
 from benchmarks.machine import default_threads
 from benchmarks.ratios.names.project import CASES
 

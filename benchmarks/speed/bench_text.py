@@ -1,6 +1,7 @@
 """Text to counts."""
 
 import pytest
+
 from benchmarks.machine import default_threads
 
 CONTESTANTS = [("sklearn", None), ("gensim", None)] + [("ours", n) for n in default_threads()]

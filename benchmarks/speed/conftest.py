@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from threadpoolctl import threadpool_limits  # noqa: E402
+
 from benchmarks.machine import default_threads  # noqa: E402
 from benchmarks.ratios import Contestant, Options, Workload, workloads  # noqa: E402
-from threadpoolctl import threadpool_limits  # noqa: E402
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int64_t kChunkEntries = int64_t{1} << 20;  // entries converted at a time: 8 MB of scratch
 constexpr int64_t kLeastEntries = int64_t{1} << 14;  // fewer are not worth a task
+constexpr int64_t kMostEntries = int64_t{1} << 21, kMostRows = int64_t{1} << 15;  // more make an interrupt wait
 constexpr int64_t kSerialFlops = int64_t{1} << 20;   // less work than this is not worth waking a thread
 
 // Even building the table of a variant runs that variant's instructions: only the chosen one may be called.
@@ -252,15 +253,15 @@ void normalize_rows(const MatrixView<Out>& out, int n_threads) {
   });
 }
 
-// Row boundaries of the groups that each walk one slab. A slab is worth loading for many rows, so rows are
-// only cut when there are too few tiles to keep the threads busy.
+// Row boundaries of the groups that each walk one slab. A slab is worth loading for many rows, so rows are only
+// cut when there are too few tiles to keep the threads busy, or when a task would make an interrupt wait.
 std::vector<int64_t> row_groups(const int64_t* begin, int64_t n, int64_t n_tiles, int n_threads) {
   const int64_t wanted = n_threads == 1 ? 1 : block_count(8 * int64_t{n_threads}, n_tiles);
-  const int64_t entries = std::max<int64_t>((begin[n] - begin[0]) / wanted, kLeastEntries);
+  const int64_t entries = std::clamp<int64_t>((begin[n] - begin[0]) / wanted, kLeastEntries, kMostEntries);
   std::vector<int64_t> cuts{0};
   while (cuts.back() < n) {
     const int64_t to = std::upper_bound(begin + cuts.back(), begin + n + 1, begin[cuts.back()] + entries) - begin - 1;
-    cuts.push_back(std::max(cuts.back() + 1, to));
+    cuts.push_back(std::clamp(to, cuts.back() + 1, cuts.back() + kMostRows));
   }
   return cuts;
 }

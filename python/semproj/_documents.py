@@ -125,9 +125,7 @@ def iter_batches(
     [['a', 'bc'], ['def'], ['g']]
     """
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
-        raise TypeError(
-            f"documents: iterable over raw text documents expected, got {type(documents).__name__}"
-        )
+        raise TypeError(f"documents: iterable over raw text documents expected, got {type(documents).__name__}")
     iterator = iter(documents)
     while batch := _core.take_batch(iterator, max_characters, max_documents):
         yield batch

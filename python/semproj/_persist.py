@@ -1,9 +1,9 @@
 """Saved models: one safetensors file with a JSON header. No pickle.
 
 The file's ``__metadata__`` holds ``semproj`` (the library's version), ``format``, ``model`` (JSON: class,
-parameters, scalars, parts) and ``checksums`` (JSON: CRC-32 per tensor). Composite models (an encoder) save
-their parts under a prefix. Writing goes to a temporary file in the same folder, which is renamed at the end:
-a crash leaves the old file or none.
+parameters, scalars, parts), ``checksums`` (JSON: CRC-32 per tensor) and ``checksum`` (of the other entries).
+Composite models (an encoder) save their parts under a prefix. Writing goes to a temporary file in the same folder,
+which is renamed at the end: a crash leaves the old file or none.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ class Persistent:
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return parameters
 
+    def _restored(self) -> None:
+        """Called when everything is in its place again."""
+
     def _get_state(self) -> Arrays:
         return {name: getattr(self, name) for name in self._arrays if getattr(self, name, None) is not None}
 
@@ -123,6 +126,7 @@ def _write(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
         "model": json.dumps(description),
         "checksums": json.dumps({name: _checksum(array) for name, array in arrays.items()}),
     }
+    metadata["checksum"] = _header_checksum(metadata)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     os.close(handle)
     try:
@@ -164,10 +168,12 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
         raise SavedModelError(f"{path}: a safetensors file, but not a model saved by semproj")
     if metadata.get("format") != str(FORMAT):
         raise SavedModelError(f"{path}: format {metadata.get('format')!r}, this version reads {FORMAT}")
+    if metadata.get("checksum") != _header_checksum(metadata):
+        raise SavedModelError(f"{path}: damaged header (its checksum differs)")
     try:
         description = json.loads(metadata["model"])
-        checksums = json.loads(metadata["checksums"])
-    except (KeyError, ValueError) as error:
+        checksums = dict(json.loads(metadata["checksums"]))
+    except (KeyError, TypeError, ValueError) as error:
         raise SavedModelError(f"{path}: damaged header ({error})") from None
     if set(checksums) != set(arrays):
         raise SavedModelError(f"{path}: damaged header (arrays and checksums differ)")
@@ -197,6 +203,7 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
     model._set_state(own, description["scalars"])
     for part, value in parts.items():
         setattr(model, part, value)
+    model._restored()
     return model
 
 
@@ -223,20 +230,18 @@ def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
         raw = file.read(length)
     try:
         header = json.loads(raw)
-        metadata = header.pop("__metadata__", {})
-        tensors = {
-            name: (_DTYPES[t["dtype"]], tuple(t["shape"]), *t["data_offsets"]) for name, t in header.items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError):
+        metadata = {str(k): str(v) for k, v in header.pop("__metadata__", {}).items()}
+        tensors = {name: _tensor(**entry) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SavedModelError(f"{path}: damaged header, or not a safetensors file") from None
     start = 8 + length
+    if max((end for *_, end in tensors.values()), default=0) != size - start:
+        raise SavedModelError(f"{path}: truncated, or longer than its header says")
     arrays: Arrays = {}
     for name, (dtype, shape, begin, end) in tensors.items():
         count = int(np.prod(shape, dtype=np.int64))
         if not 0 <= begin <= end or end - begin != count * np.dtype(dtype).itemsize:
             raise SavedModelError(f"{path}: damaged header (offsets of {name!r})")
-        if start + end > size:
-            raise SavedModelError(f"{path}: truncated, {name!r} is not whole")
         if count == 0:
             arrays[name] = np.empty(shape, dtype)
         else:
@@ -244,5 +249,20 @@ def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
     return arrays, metadata
 
 
+def _tensor(dtype: str, shape: list[int], data_offsets: list[int]) -> tuple[str, tuple[int, ...], int, int]:
+    begin, end = data_offsets
+    numbers = (*shape, begin, end)
+    if not all(type(n) is int and n >= 0 for n in numbers):
+        raise ValueError("expected sizes and offsets that are integers")
+    return _DTYPES[dtype], tuple(shape), begin, end
+
+
 def _checksum(array: Array) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    """CRC-32 of an array: its dtype and shape, then its bytes."""
+    start = zlib.crc32(f"{array.dtype.str} {array.shape}".encode())
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, start)
+
+
+def _header_checksum(metadata: dict[str, str]) -> str:
+    text = json.dumps({k: v for k, v in metadata.items() if k != "checksum"}, sort_keys=True)
+    return str(zlib.crc32(text.encode()))

@@ -23,6 +23,7 @@ import numpy as np
 
 from . import _core
 from ._types import Array
+from ._validation import core_csr
 from .kernels import Projection
 
 DENSE = 256  # a short side up to this is solved whole: it takes milliseconds
@@ -113,8 +114,7 @@ class SparseOperator:
     def _multiply(self, S: Any, packed: Projection, out: Array | None = None, accumulate: bool = False) -> Array:
         if out is None:
             out = np.empty((S.shape[0], packed.shape[1]), self.dtype)
-        csr = _core.Csr(S.indptr.astype(np.int64), S.indices, S.data, S.shape[1])
-        _core.project(csr, packed._packed, out, None, False, accumulate, self.n_threads)
+        _core.project(core_csr(S), packed._packed, out, None, False, accumulate, self.n_threads)
         return out
 
 
@@ -259,7 +259,8 @@ def leading_vectors(
         values, S, residuals = basis.ritz(keep)
         relative = residuals[:k] / np.maximum(values[:k], np.finfo(np.float64).tiny)
         exact = basis._next.shape[1] == 0
-        converged = exact or bool((relative <= tol).all())
+        reachable = np.finfo(operator.dtype).eps * values[0]  # what rounding in A V leaves
+        converged = exact or bool((residuals[:k] <= np.maximum(tol * values[:k], reachable)).all())
         if solver == "randomized" or converged or restarts >= max_restarts:
             break
         room = size - basis._next.shape[1]

@@ -82,7 +82,7 @@ class _SingleThreadedBlas:
         self._lock = threading.Lock()
 
     def enter(self) -> None:
-        from threadpoolctl import ThreadpoolController
+        from threadpoolctl import threadpool_limits
 
         with self._lock:
             if not _core.has_blas():
@@ -90,15 +90,29 @@ class _SingleThreadedBlas:
 
                 _core.use_blas(cython_blas.__pyx_capi__)
             if self._depth == 0:
-                self._limiter = ThreadpoolController().limit(limits=1, user_api="blas")
+                _let_any_thread_set_limits()
+                self._limiter = threadpool_limits(limits=1, user_api="blas")
             self._depth += 1
 
     def leave(self) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
+                _let_any_thread_set_limits()
                 self._limiter.restore_original_limits()
+                _let_any_thread_set_limits()
                 self._limiter = None
+
+
+def _let_any_thread_set_limits() -> None:
+    """Newer threadpoolctl lets only the thread that first set a limit change it, and ignores others silently.
+
+    The first and the last of our calls may come from different threads; our own lock keeps them in order.
+    """
+    from threadpoolctl import OpenBLASController
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 _blas = _SingleThreadedBlas()

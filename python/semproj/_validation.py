@@ -92,7 +92,10 @@ def as_csr(x: Any, name: str = "X") -> Any:
     if sp.issparse(x):
         if len(x.shape) != 2:
             raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
-        return x if x.format == "csr" else x.tocsr()
+        if x.format == "csr":  # the kernels check it
+            return x
+        check_sparse(x, name)
+        return x.tocsr()
     array = np.asarray(x)
     if array.ndim != 2:
         raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
@@ -101,6 +104,29 @@ def as_csr(x: Any, name: str = "X") -> Any:
     if array.dtype == np.float16 or array.dtype.itemsize > 8:  # scipy has no sparse matrices of these
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return sp.csr_matrix(array)
+
+
+def check_sparse(x: Any, name: str = "X") -> None:
+    """Offsets and indices within bounds. scipy's own loops trust them, so this comes before any of them."""
+    if not sp.issparse(x) or len(x.shape) != 2:
+        return
+    if x.format in ("csr", "csc"):
+        major, minor = x.shape if x.format == "csr" else x.shape[::-1]
+        indptr = x.indptr
+        if len(indptr) != major + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+            raise ValueError(f"{name}: indptr must start at 0 and not decrease")
+        if indptr[-1] > min(len(x.indices), len(x.data)):
+            raise ValueError(f"{name}: indptr points outside of indices and data")
+        _check_range(x.indices[: indptr[-1]], minor, name)
+    elif x.format == "coo":
+        _check_range(x.row, x.shape[0], name)
+        _check_range(x.col, x.shape[1], name)
+
+
+def _check_range(indices: Array, size: int, name: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise ValueError(f"{name}: index {bad} is out of range for a dimension of {size}")
 
 
 def without_duplicates(x: Any) -> Any:

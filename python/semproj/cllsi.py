@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._types import Array
-from ._validation import as_csr, keeps_previous_fit
+from ._validation import as_csr, check_sparse, keeps_previous_fit
 from .lsa import LSA
 from .weighting import LogTfIdf, TermWeighting
 
@@ -132,9 +132,13 @@ class CLLSI(LSA):
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.get_params(deep=False)
-        if isinstance(self.weighting, TermWeighting):  # the fitted one is saved as a part
-            parameters["weighting"] = "log_tfidf"
+        if isinstance(self.weighting, TermWeighting):  # saved once, as the fitted part
+            parameters["weighting"] = "weighting_"
         return parameters
+
+    def _restored(self) -> None:
+        if isinstance(self.weighting, str) and self.weighting == "weighting_":
+            self.weighting = clone(self.weighting_)
 
 
 def aligned_views(X: Any) -> list[Any]:
@@ -143,6 +147,8 @@ def aligned_views(X: Any) -> list[Any]:
         raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
     if not X:
         raise ValueError("X: expected at least one matrix")
+    for i, x in enumerate(X):
+        check_sparse(x, f"X[{i}]")
     views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
     for i, view in enumerate(views):
         if view.shape != views[0].shape:

@@ -12,7 +12,15 @@ from ._base import LinearModel, flip_signs
 from ._svd import SparseOperator, basis_size, block_width, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_real,
+    check_sparse,
+    keeps_previous_fit,
+    seed_key,
+    without_duplicates,
+)
 
 __all__ = ["LSA"]
 
@@ -31,7 +39,8 @@ class LSA(LinearModel):
         Both grow a block Krylov space. "randomized" takes the best vectors of one such space, which captures at
         least the variance of five power iterations; "lanczos" restarts until every component has converged.
     tol : float, default 1e-3
-        "lanczos" only: relative residual ``|X'X v - s^2 v| / s^2`` at which a component counts as converged.
+        "lanczos" only: relative residual ``|X'X v - s^2 v| / s^2`` at which a component counts as converged. A
+        residual at the level of rounding, eps times the largest ``s^2``, counts as well.
     max_iter : int, default 100
         "lanczos" only: restarts at most. A warning tells when they were not enough.
     center : bool, default False
@@ -241,9 +250,9 @@ class LSA(LinearModel):
         return int(self.n_components)
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        # Before a fit the dtype of X decides; after it the model's does not change X.
+        check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
-        return X if sp.issparse(X) else sp.csr_matrix(X)
+        return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
 
 
 def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from . import _core
 from ._persist import Persistent
 from ._threads import resolve_threads
 from ._types import Array
-from ._validation import check_real, core_csr, keeps_previous_fit, without_duplicates
+from ._validation import check_real, check_sparse, core_csr, keeps_previous_fit, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
@@ -73,6 +73,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         return sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
         if not sp.issparse(X):
             X = sp.csr_matrix(X)
@@ -92,7 +93,9 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         return weight
 
     def _weigh(self, X: Any, out: Array) -> None:
-        _core.weight(core_csr(X), self._fused(), out, resolve_threads(self.n_threads))
+        fused = self._fused()
+        assert fused is not None, "a weighting that cannot be fused has its own loop"
+        _core.weight(core_csr(X), fused, out, resolve_threads(self.n_threads))
 
     def _fused(self) -> _core.Weighting | None:
         """What a kernel needs to weight on the fly; None when it cannot."""

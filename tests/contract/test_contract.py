@@ -149,7 +149,7 @@ def test_empty_rows(estimator, X):
     model = estimator.fit(X)
     Z = dense(model.transform(sp.csr_matrix((4, X.shape[1]))))
     assert np.isfinite(Z).all()
-    assert (Z == Z[0]).all()
+    assert (Z[0] == Z).all()
     if getattr(model, "mean_", None) is None:
         assert not Z.any()
 
@@ -176,7 +176,7 @@ def test_save_and_load(estimator, X, tmp_path):
     path = tmp_path / "model.safetensors"
     model = estimator.fit(X)
     if isinstance(model, sj.CustomWeighting):
-        with pytest.raises(TypeError, match="cannot be saved"):
+        with pytest.raises(TypeError, match="saved"):
             model.save(path)
         return
     model.save(path)
@@ -297,7 +297,8 @@ def test_broken_matrices(change, run_python):
                     os._exit(4)
                 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
                 if status:
-                    why = {{2: "does not name X", 3: "another error", 4: "accepted"}}.get(status, f"signal {{-status}}")
+                    known = {{2: "does not name X", 3: "another error", 4: "accepted"}}
+                    why = known.get(status, f"signal {{-status}}")
                     problems.append(f"{{name}}.{{method}}: {{why}}")
         print("; ".join(problems))
         """,

@@ -1,6 +1,6 @@
 #pragma once
-// The smallest test frame that says where and what: TEST defines a case, CHECK goes on, the process ends with 1
-// when anything failed. An argument on the command line runs only the cases whose name contains it.
+// The smallest test frame that says where and what: TEST defines a case, CHECK goes on, the process ends with
+// 1 when anything failed. An argument on the command line runs only the cases whose name contains it.
 
 #include <cmath>
 #include <cstdio>
@@ -86,9 +86,9 @@ inline int run(int argc, char** argv) {
 
 }  // namespace check
 
-#define TEST(name)                                                   \
-  static void test_##name();                                         \
-  static const bool added_##name = check::add(#name, &test_##name);  \
+#define TEST(name)                                                  \
+  static void test_##name();                                        \
+  static const bool added_##name = check::add(#name, &test_##name); \
   static void test_##name()
 #define CHECK(condition) \
   if (!(condition)) check::fail(__FILE__, __LINE__, #condition)
@@ -97,4 +97,6 @@ inline int run(int argc, char** argv) {
 #define CHECK_THROWS(Exception, part, ...) \
   check::throws<Exception>([&] { __VA_ARGS__; }, part, __FILE__, __LINE__)
 
-int main(int argc, char** argv) { return check::run(argc, argv); }
+int main(int argc, char** argv) {
+  return check::run(argc, argv);
+}

@@ -12,7 +12,9 @@ TEST(baseline_always_runs) {
   CHECK(choose_isa("baseline") == Isa::baseline);
 }
 
-TEST(best_by_default) { CHECK(choose_isa("") == supported_isas().back()); }
+TEST(best_by_default) {
+  CHECK(choose_isa("") == supported_isas().back());
+}
 
 TEST(names_round_trip_or_say_why_not) {
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
@@ -27,6 +29,7 @@ TEST(names_round_trip_or_say_why_not) {
 }
 
 TEST(unknown_name) {
-  CHECK_THROWS(std::invalid_argument, "SEMPROJ_ISA=sse9: expected baseline, avx2 or avx512", choose_isa("sse9"));
+  CHECK_THROWS(std::invalid_argument, "SEMPROJ_ISA=sse9: expected baseline, avx2 or avx512",
+               choose_isa("sse9"));
   CHECK_THROWS(std::invalid_argument, "AVX2", choose_isa("AVX2"));
 }

@@ -147,8 +147,10 @@ TEST(interrupt_while_only_a_helper_works) {
   set_interrupt_check([] { return asked.exchange(true), false; });
   const auto caller = std::this_thread::get_id();
   parallel_for(2, 2, [&](int64_t, int) {
-    if (std::this_thread::get_id() != caller) std::this_thread::sleep_for(300ms);
-    else std::this_thread::sleep_for(20ms);
+    if (std::this_thread::get_id() != caller)
+      std::this_thread::sleep_for(300ms);
+    else
+      std::this_thread::sleep_for(20ms);
   });
   set_interrupt_check(nullptr);
   CHECK(asked);

@@ -34,14 +34,17 @@ struct Rows {
       for (int64_t k = 0; k < n; ++k) {
         const auto i = static_cast<int64_t>(indices.size());
         indices.push_back(static_cast<Index>(philox(3, {static_cast<uint32_t>(i), 0, 0, 0})[0] % columns));
-        data.push_back(std::is_integral_v<Value> ? static_cast<Value>(1 + i % 5) : static_cast<Value>(normal(4, i)));
+        data.push_back(std::is_integral_v<Value> ? static_cast<Value>(1 + i % 5)
+                                                 : static_cast<Value>(normal(4, i)));
       }
       indptr.push_back(static_cast<int64_t>(indices.size()));
     }
   }
 
   int64_t n_rows() const { return static_cast<int64_t>(indptr.size()) - 1; }
-  CsrView<Index, Value> view() const { return {n_rows(), n_cols, indptr.data(), indices.data(), data.data()}; }
+  CsrView<Index, Value> view() const {
+    return {n_rows(), n_cols, indptr.data(), indices.data(), data.data()};
+  }
 };
 
 struct Matrix {
@@ -82,7 +85,8 @@ double error(const std::vector<Out>& got, const std::vector<double>& expected) {
 }
 
 template <class Out, class Index, class Value>
-std::vector<Out> run(const Rows<Index, Value>& x, const PackedProjection& p, ProjectOptions options, Out fill = 99) {
+std::vector<Out> run(const Rows<Index, Value>& x, const PackedProjection& p, ProjectOptions options,
+                     Out fill = 99) {
   std::vector<Out> out(x.n_rows() * p.n_components(), fill);
   project(x.view(), p, MatrixView<Out>{out.data(), x.n_rows(), p.n_components(), p.n_components()}, options);
   return out;
@@ -128,7 +132,8 @@ TEST(every_type_and_instruction_set) {
 
 TEST(every_width) {
   const Rows<int32_t, float> x(kLengths, 300);
-  for (const int64_t d : {1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 200}) {
+  for (const int64_t d :
+       {1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 200}) {
     check_all(x, Matrix(300, d));
   }
 }
@@ -223,7 +228,8 @@ template <class T>
 class Reserved {
  public:
   explicit Reserved(int64_t n) : bytes_(n * sizeof(T)) {
-    void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::runtime_error("mmap");
     data_ = static_cast<T*>(p);
   }
@@ -275,7 +281,7 @@ void check_far_rows() {
 }  // namespace
 
 TEST(offsets_beyond_32_bits) {
-  check_far_rows<int32_t, float>();   // the caller's own arrays
-  check_far_rows<int64_t, float>();   // converted
+  check_far_rows<int32_t, float>();  // the caller's own arrays
+  check_far_rows<int64_t, float>();  // converted
   check_far_rows<int32_t, int32_t>();
 }

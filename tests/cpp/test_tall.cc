@@ -1,5 +1,5 @@
-// Dense products with tall matrices against three plain loops. BLAS is a plain loop here too, so that the test
-// sees the cutting into blocks and not the BLAS of the machine.
+// Dense products with tall matrices against three plain loops. BLAS is a plain loop here too, so that the
+// test sees the cutting into blocks and not the BLAS of the machine.
 
 #include "kernels/tall.h"
 
@@ -17,8 +17,9 @@ namespace {
 
 // Column-major C = alpha op(A) op(B) + beta C, as BLAS says.
 template <class T>
-void plain_gemm(const char* transa, const char* transb, const int* m, const int* n, const int* k, const T* alpha,
-                const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c, const int* ldc) {
+void plain_gemm(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                const T* alpha, const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c,
+                const int* ldc) {
   const bool ta = *transa == 'T' || *transa == 't', tb = *transb == 'T' || *transb == 't';
   for (int j = 0; j < *n; ++j) {
     for (int i = 0; i < *m; ++i) {
@@ -39,7 +40,8 @@ struct Dense {
   int64_t rows, cols, stride;
   std::vector<T> data;
 
-  Dense(int64_t r, int64_t c, int64_t extra, uint64_t seed) : rows(r), cols(c), stride(c + extra), data(r * stride) {
+  Dense(int64_t r, int64_t c, int64_t extra, uint64_t seed)
+      : rows(r), cols(c), stride(c + extra), data(r * stride) {
     for (size_t i = 0; i < data.size(); ++i) {
       data[i] = static_cast<T>(philox_normals(seed, {static_cast<uint32_t>(i), 0, 0, 0})[0]);
     }
@@ -62,8 +64,10 @@ void check_cross(int64_t n, int64_t p, int64_t q, double tolerance) {
       return sum;
     };
     for (int64_t i = 0; i < p; i += (p > 50 ? 37 : 1)) {
-      for (int64_t j = 0; j < q; j += (q > 50 ? 41 : 1)) CHECK_NEAR(out[i * q + j], dot(a, i, b, j), tolerance);
-      for (int64_t j = 0; j < p; j += (p > 50 ? 41 : 1)) CHECK_NEAR(gram[i * p + j], dot(a, i, a, j), tolerance);
+      for (int64_t j = 0; j < q; j += (q > 50 ? 41 : 1))
+        CHECK_NEAR(out[i * q + j], dot(a, i, b, j), tolerance);
+      for (int64_t j = 0; j < p; j += (p > 50 ? 41 : 1))
+        CHECK_NEAR(gram[i * p + j], dot(a, i, a, j), tolerance);
     }
     for (int64_t i = 0; i < p; ++i) {
       for (int64_t j = 0; j < i; ++j) CHECK_EQUAL(gram[i * p + j], gram[j * p + i]);

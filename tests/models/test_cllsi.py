@@ -14,7 +14,7 @@ from tests.reference.weighting import log_tfidf, log_tfidf_joined, tfidf
 
 @pytest.fixture
 def languages():
-    """Two languages of 120 documents; terms 0 to 9 occur in both, 10 to 39 in the first, 40 to 69 in the second."""
+    """Two languages of 120 documents; terms 0 to 9 are in both, 10 to 39 in the first, 40 to 69 in the second."""
     rng = np.random.default_rng(0)
     topics = rng.integers(0, 3, 120)
     result = []
@@ -31,8 +31,7 @@ def test_equation_5(languages):
     expected = reference_lsa(D, 5)
     model = CLLSI(5, random_state=0).fit([sp.csr_matrix(x) for x in languages])
     np.testing.assert_allclose(model.singular_values_, expected.singular_values, rtol=1e-5)
-    gap = np.diff(expected.singular_values).max()  # the first components are well apart
-    assert gap < -0.5
+    assert (np.diff(expected.singular_values[:3]) < -0.5).all()  # well apart, so that their vectors are unique
     np.testing.assert_allclose(model.components_[:2], expected.components[:2], atol=1e-3)
 
 

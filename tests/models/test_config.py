@@ -93,20 +93,32 @@ class TestThreads:
 class TestChecks:
     def test_integer(self):
         assert check_integer(np.int32(3), "k", low=1) == 3
-        for value, error in ((0, ValueError), (9, ValueError), (2.0, TypeError), (True, TypeError), ("2", TypeError)):
-            with pytest.raises(error, match="^k: expected"):
+        for value, error in (
+            (0, ValueError),
+            (9, ValueError),
+            (2.0, TypeError),
+            (True, TypeError),
+            ("2", TypeError),
+        ):
+            with pytest.raises(error, match=r"^k: expected"):
                 check_integer(value, "k", low=1, high=8)
 
     def test_real(self):
         assert check_real(1, "t", low=0) == 1.0
-        for value, error in ((-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), ("1", TypeError), (None, TypeError)):
-            with pytest.raises(error, match="^t: expected"):
+        for value, error in (
+            (-1, ValueError),
+            (np.nan, ValueError),
+            (np.inf, ValueError),
+            ("1", TypeError),
+            (None, TypeError),
+        ):
+            with pytest.raises(error, match=r"^t: expected"):
                 check_real(value, "t", low=0)
 
     def test_choice(self):
         assert check_choice("a", "s", ("a", "b")) == "a"
         for value in ("c", None, 1):
-            with pytest.raises(ValueError, match="^s: expected one of 'a', 'b'"):
+            with pytest.raises(ValueError, match=r"^s: expected one of 'a', 'b'"):
                 check_choice(value, "s", ("a", "b"))
 
     def test_seed(self):

@@ -177,7 +177,8 @@ class TestMemory:
             LSA(20, max_memory=100_000).fit(self.X)
         needed = int(re.search(r"needs about (\d+)", str(error.value)).group(1))
         tight = LSA(20, solver="lanczos", tol=1e-5, max_memory=int(needed * 1.01), random_state=0).fit(self.X)
-        np.testing.assert_allclose(tight.singular_values_, plenty.singular_values_, rtol=1e-4)
+        # The first 12 are planted; the noise behind them is a thousand times smaller, at the edge of float32.
+        np.testing.assert_allclose(tight.singular_values_[:12], plenty.singular_values_[:12], rtol=1e-5)
         assert largest_angle(tight.components_[:K], plenty.components_[:K]) < 1e-2
 
     def test_stated_need_is_the_need(self):
@@ -194,7 +195,10 @@ class TestMemory:
         done = run_python("""
             import resource
             import numpy as np, scipy.sparse as sp, semproj as sj
-            X = sp.random(60_000, 20_000, 0.0005, format="csr", random_state=0, dtype=np.float32)
+            rng = np.random.default_rng(0)
+            rows, columns = rng.integers(0, 60_000, 600_000), rng.integers(0, 20_000, 600_000)
+            values = rng.random(600_000, dtype=np.float32)
+            X = sp.csr_matrix((values, (rows, columns)), shape=(60_000, 20_000))
             sj.LSA(2, random_state=0).fit(X[:300])
             peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             before, bound = peak(), 60 << 20
@@ -243,7 +247,10 @@ class TestSeeds:
     def test_large_seeds(self, seed):
         LSA(2, random_state=seed).fit(spectrum(30, 20))
 
-    @pytest.mark.parametrize(("seed", "error"), [(-1, ValueError), (2**64, ValueError), ("0", TypeError), (1.0, TypeError), (True, TypeError)])
+    @pytest.mark.parametrize(
+        ("seed", "error"),
+        [(-1, ValueError), (2**64, ValueError), ("0", TypeError), (1.0, TypeError), (True, TypeError)],
+    )
     def test_bad_seeds(self, seed, error):
         with pytest.raises(error, match="random_state"):
             LSA(2, random_state=seed).fit(spectrum(30, 20))
@@ -332,7 +339,7 @@ class TestErrors:
             try:
                 model = LSA(3, random_state=0).fit(X)
             except ValueError as error:
-                assert "X" in str(error)
+                assert "X" in str(error)  # noqa: PT017
             else:
                 expected = reference(X.astype(np.float64).toarray(), 3)
                 np.testing.assert_allclose(model.singular_values_, expected.singular_values, rtol=1e-3)

@@ -246,7 +246,9 @@ class TestBadInput:
         with pytest.raises(ValueError, match=f"X: column index {column} in row 2"):
             project(X, self.P)
 
-    @pytest.mark.parametrize("indptr", [[0, 30, 20, 43, 50], [0, 3, 3, 43, 51], [0, -3, 3, 43, 50], [0, 3, 3, 2**31 - 1, 50]])
+    @pytest.mark.parametrize(
+        "indptr", [[0, 30, 20, 43, 50], [0, 3, 3, 43, 51], [0, -3, 3, 43, 50], [0, 3, 3, 2**31 - 1, 50]]
+    )
     @pytest.mark.parametrize("storage", STORAGES)
     def test_broken_indptr(self, indptr, storage):
         X = self.X.copy()
@@ -269,7 +271,9 @@ class TestBadInput:
         with pytest.raises(ValueError, match="X: expected a matrix"):
             project(X, self.P)
 
-    @pytest.mark.parametrize("X", [np.array([["a"] * 50]), np.zeros((2, 50), complex), sp.csr_matrix((2, 50), dtype=complex)])
+    @pytest.mark.parametrize(
+        "X", [np.array([["a"] * 50]), np.zeros((2, 50), complex), sp.csr_matrix((2, 50), dtype=complex)]
+    )
     def test_not_numbers(self, X):
         with pytest.raises(TypeError, match="X: expected numbers"):
             project(X, self.P)
@@ -297,7 +301,7 @@ class TestBadInput:
         try:
             Z = project(X, Projection(np.full((2, 3), 1e-10), storage))
         except ValueError as error:
-            assert "X" in str(error)
+            assert "X" in str(error)  # noqa: PT017
         else:
             np.testing.assert_allclose(Z, 1e29, rtol=1e-2)
 
@@ -423,7 +427,9 @@ class TestFusedWeighting:
 
     @pytest.mark.parametrize("storage", STORAGES)
     @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
-    @pytest.mark.parametrize("weighting", [LogTfIdf(), TfIdf(), BM25(k1=1.7, b=0.4)], ids=lambda w: type(w).__name__)
+    @pytest.mark.parametrize(
+        "weighting", [LogTfIdf(), TfIdf(), BM25(k1=1.7, b=0.4)], ids=lambda w: type(w).__name__
+    )
     def test_same_as_weighting_first(self, weighting, dtype, storage):
         X = self.X.astype(dtype)
         weighting.fit(X)
@@ -466,7 +472,8 @@ class TestFusedWeighting:
 
     def test_out_of_range_index_is_found_before_its_weight_is_read(self, run_python):
         """A far index would read far outside of the table of weights: in a process of its own."""
-        done = run_python("""
+        done = run_python(
+            """
             import numpy as np, scipy.sparse as sp, semproj as sj
             from semproj.kernels import Projection, project
             X = sp.csr_matrix(np.ones((4, 3), np.int32))
@@ -481,7 +488,9 @@ class TestFusedWeighting:
                             assert "X: column index" in str(error), error
                         else:
                             raise AssertionError((column, storage, weighting))
-        """, check=False)
+        """,
+            check=False,
+        )
         assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-500:]}"
 
 

@@ -86,7 +86,7 @@ class TestMatrix:
         assert same_bits(W.indices, X.indices)
         assert same_bits(W.indptr, X.indptr)
         assert not np.shares_memory(W.indices, X.indices)
-        assert (X != before).nnz == 0
+        assert (before != X).nnz == 0
 
     def test_explicit_zeros_are_no_occurrence(self, weighting):
         X = sp.csr_matrix(([0, 2, 1], [0, 1, 0], [0, 2, 3]), shape=(2, 2))
@@ -160,7 +160,14 @@ def test_weights_do_not_depend_on_threads():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "argument"), [({"k1": -1}, "k1"), ({"b": 1.5}, "b"), ({"b": -0.1}, "b"), ({"k1": np.nan}, "k1"), ({"n_threads": 0}, "n_threads")]
+    ("parameters", "argument"),
+    [
+        ({"k1": -1}, "k1"),
+        ({"b": 1.5}, "b"),
+        ({"b": -0.1}, "b"),
+        ({"k1": np.nan}, "k1"),
+        ({"n_threads": 0}, "n_threads"),
+    ],
 )
 def test_bad_parameters(parameters, argument):
     with pytest.raises(ValueError, match=f"{argument}: expected"):
@@ -185,7 +192,11 @@ class TestCustom:
         def function(count, df, n, length):
             return np.sqrt(count) * n / (df + 1) - length / 10
 
-        for given in (function, numba.njit(function), lambda c, d, n, length: np.sqrt(c) * n / (d + 1) - length / 10):
+        for given in (
+            function,
+            numba.njit(function),
+            lambda c, d, n, length: np.sqrt(c) * n / (d + 1) - length / 10,
+        ):
             W = CustomWeighting(given).fit_transform(self.X.astype(np.float64))
             assert W.dtype == np.float64
             np.testing.assert_allclose(W.toarray(), self.expected(function), rtol=1e-12)
@@ -208,7 +219,7 @@ class TestCustom:
     def test_not_finite_result_names_function_and_row(self):
         X = sp.csr_matrix(np.array([[1, 0], [0, 0], [0, 5]]))
         with pytest.raises(ValueError, match="function: returned NaN or infinity for a term of row 2"):
-            CustomWeighting(lambda c, d, n, length: np.log(c - 5)  if c > 2 else c).fit_transform(X)
+            CustomWeighting(lambda c, d, n, length: np.log(c - 5) if c > 2 else c).fit_transform(X)
 
     @pytest.mark.parametrize("function", [None, 3, "log"])
     def test_not_a_function(self, function):
@@ -223,11 +234,14 @@ class TestCustom:
 
 def test_import_stays_light(run_python):
     """Numba takes seconds to load, and most users never call it."""
-    done = run_python("""
+    done = run_python(
+        """
         import sys, semproj as sj
         heavy = {"numba", "llvmlite", "tqdm", "matplotlib", "pandas", "torch"} & set(sys.modules)
         assert not heavy, heavy
         sj.LogTfIdf().fit_transform([[1, 2], [0, 1]])
         assert "numba" not in sys.modules
-    """, check=False)
+    """,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,11 @@ counts = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
 @settings(max_examples=100, deadline=None)
 @given(F=counts)
 def test_weightings(F):
-    for weighting, formula in ((LogTfIdf(), reference.log_tfidf), (TfIdf(), reference.tfidf), (BM25(), reference.bm25)):
+    for weighting, formula in (
+        (LogTfIdf(), reference.log_tfidf),
+        (TfIdf(), reference.tfidf),
+        (BM25(), reference.bm25),
+    ):
         if weighting.__class__ is BM25 and not F.any():
             continue
         W = weighting.fit_transform(sp.csr_matrix(F.astype(np.float64)))

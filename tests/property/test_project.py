@@ -47,7 +47,7 @@ def test_integers_are_exact(X, d, storage, seed, threads):
 @settings(max_examples=100, deadline=None)
 @given(X=matrices(), d=st.integers(1, 140), seed=st.integers(0, 2**32 - 1))
 def test_int8_error_bound(X, d, seed):
-    """Each element is off by half a step of its column times the row's sum of magnitudes, and of the row's steps."""
+    """Off by half a step of the column for each entry, and by half a step of the row for each."""
     P = np.random.default_rng(seed).standard_normal((X.shape[1], d))
     rows = [np.abs(X.data[a:b].astype(float)) for a, b in zip(X.indptr, X.indptr[1:], strict=False)]
     row_sum = np.array([row.sum() for row in rows])

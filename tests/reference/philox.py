@@ -1,4 +1,4 @@
-"""Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011) with Python's integers, and the normal numbers made from it."""
+"""Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011) with Python's integers, and normal numbers from it."""
 
 from __future__ import annotations
 

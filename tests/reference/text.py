@@ -14,9 +14,7 @@ def lower(character: str) -> str:
     return "i" if character == "\u0130" else character.lower()
 
 
-def words(
-    document: str | bytes | Sequence[str], *, lowercase: bool = False, errors: str = "strict"
-) -> list[str]:
+def words(document: str | bytes | Sequence[str], *, lowercase: bool = False, errors: str = "strict") -> list[str]:
     if isinstance(document, (list, tuple)):
         tokens = [token.encode("utf-16", "surrogatepass").decode("utf-16", errors) for token in document]
         return ["".join(map(lower, token)) if lowercase else token for token in tokens]

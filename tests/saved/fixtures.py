@@ -14,7 +14,15 @@ import numpy as np
 import semproj as sj
 
 FOLDER = Path(__file__).parent
-TEXTS = ["red apple pie", "green apple tree", "blue sea", "deep blue sea", "green sea", "a red tree", "Übermut tut gut"]
+TEXTS = [
+    "red apple pie",
+    "green apple tree",
+    "blue sea",
+    "deep blue sea",
+    "green sea",
+    "a red tree",
+    "Übermut tut gut",
+]
 QUERY = ["apple tree", "blue apple", "Übermut", "unknown words", "sea sea sea"]
 
 

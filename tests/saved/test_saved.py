@@ -43,7 +43,9 @@ def join(path: Path, header: object, data: bytes) -> None:
 class TestEarlierVersions:
     """Files committed with the version that wrote them: every later one must read them, to the same vectors."""
 
-    @pytest.mark.parametrize("version", sorted(p.name for p in FOLDER.iterdir() if p.is_dir() and p.name[0] == "v"))
+    @pytest.mark.parametrize(
+        "version", sorted(p.name for p in FOLDER.iterdir() if p.is_dir() and p.name[0] == "v")
+    )
     @pytest.mark.parametrize("name", MODELS)
     def test_still_read(self, version, name):
         model = load(FOLDER / version / f"{name}.safetensors")
@@ -109,7 +111,7 @@ class TestRoundTrip:
 
     def test_custom_weighting_inside(self, tmp_path):
         model = sj.CLLSI(2, weighting=sj.CustomWeighting(lambda f, d, n, length: f), random_state=0).fit([X, X])
-        with pytest.raises(TypeError, match="cannot be saved"):
+        with pytest.raises(TypeError, match="saved"):
             model.save(tmp_path / "m")
         assert not list(tmp_path.iterdir())
 
@@ -165,7 +167,7 @@ class TestDamaged:
                 self.check(saved)
 
     def test_flipped_bits_in_the_header(self, saved):
-        """An error, or a model that is the same in every parameter and bit; each byte of the header, one bit each."""
+        """An error, or a model that is the same in every parameter and bit; one bit of each byte."""
         raw = saved.read_bytes()
         good = load(saved)
         length = struct.unpack("<Q", raw[:8])[0]
@@ -214,8 +216,38 @@ class TestDamaged:
 
     @pytest.mark.parametrize(
         "header",
-        [b"", b"[]", b"null", b"3", b'"x"', b"{", b'{"a": 1}', b'{"a": {}}', b'{"__metadata__": []}', b'{"__metadata__": "semproj"}', b'{"__metadata__": null}', b"\xff\xfe", b"{}", b"[" * 100_000],
-        ids=["empty", "list", "null", "number", "string", "brace", "no tensor", "no dtype", "metadata list", "metadata string", "metadata null", "not utf-8", "no metadata", "deep"],
+        [
+            b"",
+            b"[]",
+            b"null",
+            b"3",
+            b'"x"',
+            b"{",
+            b'{"a": 1}',
+            b'{"a": {}}',
+            b'{"__metadata__": []}',
+            b'{"__metadata__": "semproj"}',
+            b'{"__metadata__": null}',
+            b"\xff\xfe",
+            b"{}",
+            b"[" * 100_000,
+        ],
+        ids=[
+            "empty",
+            "list",
+            "null",
+            "number",
+            "string",
+            "brace",
+            "no tensor",
+            "no dtype",
+            "metadata list",
+            "metadata string",
+            "metadata null",
+            "not utf-8",
+            "no metadata",
+            "deep",
+        ],
     )
     def test_headers_of_other_kinds(self, header, saved):
         join(saved, header, b"")

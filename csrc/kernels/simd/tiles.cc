@@ -32,19 +32,19 @@ struct VecOf<double> {
 // Loads one vector's worth of a slab line as the type it is summed in.
 struct LoadF32 {
   using Sum = float;
-  static constexpr int kElement = 4;
+  static constexpr int kElement = 4, kPrefetch = 0;
   static VecF32 load(const char* p) { return *reinterpret_cast<const VecF32*>(p); }
 };
 
 struct LoadF64 {
   using Sum = double;
-  static constexpr int kElement = 8;
+  static constexpr int kElement = 8, kPrefetch = 0;
   static VecF64 load(const char* p) { return *reinterpret_cast<const VecF64*>(p); }
 };
 
 struct LoadF16 {
   using Sum = float;
-  static constexpr int kElement = 2;
+  static constexpr int kElement = 2, kPrefetch = 16;
   static VecF32 load(const char* p) {
 #if defined(__AVX512F__)
     return reinterpret_cast<VecF32>(_mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(p))));
@@ -112,6 +112,15 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
     for (; i + kUnroll <= end; i += kUnroll) {
       __builtin_prefetch(terms + i + kAhead);
       __builtin_prefetch(values + i + kAhead);
+      if constexpr (Load::kPrefetch > 0) {
+#pragma GCC unroll 4
+        for (int u = 0; u < kUnroll; ++u) {
+          const int64_t ahead = i + u + Load::kPrefetch < entries.last ? i + u + Load::kPrefetch : i + u;
+          const char* line = slab + uint64_t{terms[ahead]} * (kLines * kLineBytes);
+#pragma GCC unroll 4
+          for (int k = 0; k < kLines; ++k) __builtin_prefetch(line + k * kLineBytes);
+        }
+      }
 #pragma GCC unroll 4
       for (int u = 0; u < kUnroll; ++u) add(u, i + u);
     }
@@ -158,6 +167,7 @@ void tile(const TileCall<typename Load::Sum>& call, const Entries<typename Load:
 // of four bytes each run on the other, so 15-bit input costs no more time than 8-bit input would.
 void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
   const char* slab = static_cast<const char*>(call.slab);
+  const Quad* const last = entries.quads + entries.row_begin[call.n_rows];
   constexpr int kFlush = 8192;  // quads: 4 * 8192 * 255 * 127 fits 31 bits
   for (int64_t r = 0; r < call.n_rows; ++r) {
     const Quad* q = entries.quads + entries.row_begin[r];
@@ -169,6 +179,9 @@ void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
       int32_t hi_total = 0, lo_total = 0;
       for (; q < stop; ++q) {
         __builtin_prefetch(q + kAhead / 4);
+        const Quad* const next = q + 8 < last ? q + 8 : q;
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) __builtin_prefetch(slab + uint64_t{next->term[k]} * kLineBytes);
         const auto line = [&](int k) { return _mm512_load_si512(slab + uint64_t{q->term[k]} * kLineBytes); };
         const __m512i a = line(0), b = line(1), c = line(2), d = line(3);
         const __m512i ab0 = _mm512_unpacklo_epi8(a, b), ab1 = _mm512_unpackhi_epi8(a, b);

@@ -13,6 +13,11 @@ from semproj._types import Array
 
 
 @functools.lru_cache(maxsize=64)
+def _compiled(function: Any) -> Any:
+    return function if isinstance(function, CPUDispatcher) else numba.njit(function)
+
+
+@functools.lru_cache(maxsize=64)
 def _loop(function: Any) -> Any:
     """The loop with `function` inlined. One compiled loop per function and dtype."""
 
@@ -39,10 +44,7 @@ def weigh(
     n_threads: int,
 ) -> None:
     """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero."""
-    if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
-        raise ValueError("X: column index out of range")
-    compiled = function if isinstance(function, CPUDispatcher) else numba.njit(function)
-    loop = _loop(compiled)
+    loop = _loop(_compiled(function))
     before = numba.get_num_threads()
     numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
     try:
