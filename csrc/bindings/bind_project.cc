@@ -34,7 +34,8 @@ std::unique_ptr<PackedProjection> pack(const py::array& matrix, const std::strin
   };
   if (py::isinstance<py::array_t<double>>(matrix)) return build(static_cast<const double*>(matrix.data()));
   if (py::isinstance<py::array_t<float>>(matrix)) return build(static_cast<const float*>(matrix.data()));
-  throw py::type_error("projection: expected float32 or float64, got " + std::string(py::str(matrix.dtype())));
+  throw py::type_error("projection: expected float32 or float64, got " +
+                       std::string(py::str(matrix.dtype())));
 }
 
 template <class Out>
@@ -79,8 +80,8 @@ void register_project(py::module_& m) {
       .def_property_readonly("n_components", &PackedProjection::n_components)
       .def_property_readonly("nbytes", &PackedProjection::nbytes)
       .def_property_readonly("storage", [](const PackedProjection& p) { return storage_name(p.storage()); });
-  m.def("project", &project_into, py::arg("x"), py::arg("projection"), py::arg("out"), py::arg("weighting").none(true),
-        py::arg("normalize"), py::arg("accumulate"), py::arg("n_threads"));
+  m.def("project", &project_into, py::arg("x"), py::arg("projection"), py::arg("out"),
+        py::arg("weighting").none(true), py::arg("normalize"), py::arg("accumulate"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

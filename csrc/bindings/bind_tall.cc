@@ -33,7 +33,9 @@ void normal(const py::array& out, uint64_t key, uint32_t stream, int n_threads) 
   fill_normal<T>(view, key, stream, n_threads);
 }
 
-bool is_double(const py::array& a) { return py::isinstance<py::array_t<double>>(a); }
+bool is_double(const py::array& a) {
+  return py::isinstance<py::array_t<double>>(a);
+}
 
 }  // namespace
 
@@ -46,7 +48,8 @@ void register_tall(py::module_& m) {
       py::arg("a"), py::arg("b"), py::arg("n_threads"));
   m.def(
       "tall_multiply",
-      [](const py::array& a, const py::array& c, double alpha, double beta, const py::array& out, int n_threads) {
+      [](const py::array& a, const py::array& c, double alpha, double beta, const py::array& out,
+         int n_threads) {
         is_double(a) ? multiply<double>(a, c, alpha, beta, out, n_threads)
                      : multiply<float>(a, c, alpha, beta, out, n_threads);
       },
@@ -54,7 +57,8 @@ void register_tall(py::module_& m) {
   m.def(
       "fill_normal",
       [](const py::array& out, uint64_t key, uint32_t stream, int n_threads) {
-        is_double(out) ? normal<double>(out, key, stream, n_threads) : normal<float>(out, key, stream, n_threads);
+        is_double(out) ? normal<double>(out, key, stream, n_threads)
+                       : normal<float>(out, key, stream, n_threads);
       },
       py::arg("out"), py::arg("key"), py::arg("stream"), py::arg("n_threads"));
 }

@@ -33,11 +33,12 @@ Weighting WeightingArgument::view(int64_t n_cols) const {
 }
 
 void register_weight(py::module_& m) {
-  py::class_<CsrArgument>(m, "Csr").def(py::init<py::array, py::array, py::array, int64_t>(), py::arg("indptr"),
-                                        py::arg("indices"), py::arg("data"), py::arg("n_cols"));
+  py::class_<CsrArgument>(m, "Csr").def(py::init<py::array, py::array, py::array, int64_t>(),
+                                        py::arg("indptr"), py::arg("indices"), py::arg("data"),
+                                        py::arg("n_cols"));
   py::class_<WeightingArgument>(m, "Weighting")
-      .def(py::init<std::string, py::array, double, double, double>(), py::arg("kind"), py::arg("term_weight"),
-           py::arg("k1") = 0.0, py::arg("b") = 0.0, py::arg("mean_length") = 1.0);
+      .def(py::init<std::string, py::array, double, double, double>(), py::arg("kind"),
+           py::arg("term_weight"), py::arg("k1") = 0.0, py::arg("b") = 0.0, py::arg("mean_length") = 1.0);
   m.def(
       "weight",
       [](const CsrArgument& x, const WeightingArgument& weighting, const py::array& out, int n_threads) {

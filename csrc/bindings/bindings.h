@@ -24,8 +24,10 @@ const T* vector_data(const py::array& a, int64_t size, const char* name) {
   if (!py::isinstance<py::array_t<T>>(a)) {
     throw py::type_error(std::string(name) + ": unexpected dtype " + std::string(py::str(a.dtype())));
   }
-  if (a.ndim() != 1 || a.shape(0) != size || (size > 1 && a.strides(0) != static_cast<py::ssize_t>(sizeof(T)))) {
-    throw py::value_error(std::string(name) + ": expected a contiguous vector of length " + std::to_string(size));
+  if (a.ndim() != 1 || a.shape(0) != size ||
+      (size > 1 && a.strides(0) != static_cast<py::ssize_t>(sizeof(T)))) {
+    throw py::value_error(std::string(name) + ": expected a contiguous vector of length " +
+                          std::to_string(size));
   }
   return static_cast<const T*>(a.data());
 }
@@ -38,8 +40,8 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
     throw py::type_error(std::string(name) + ": unexpected dtype " + std::string(py::str(a.dtype())));
   }
   const auto size = static_cast<py::ssize_t>(sizeof(T));
-  const bool strided = a.ndim() == 2 && a.size() > 0 &&
-                       ((a.shape(1) > 1 && a.strides(1) != size) || a.strides(0) % size != 0);
+  const bool strided =
+      a.ndim() == 2 && a.size() > 0 && ((a.shape(1) > 1 && a.strides(1) != size) || a.strides(0) % size != 0);
   if (a.ndim() != 2 || strided) {
     throw py::value_error(std::string(name) + ": expected a matrix with contiguous rows");
   }

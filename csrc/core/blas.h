@@ -9,8 +9,8 @@ struct BlasTable {
                          const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
                          const float* beta, float* c, const int* ldc);
   using Dgemm = void (*)(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                         const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
-                         const double* beta, double* c, const int* ldc);
+                         const double* alpha, const double* a, const int* lda, const double* b,
+                         const int* ldb, const double* beta, double* c, const int* ldc);
   Sgemm sgemm = nullptr;
   Dgemm dgemm = nullptr;
 };

@@ -112,7 +112,8 @@ class Pool {
       Job& job = *job_;
       ++active_;
       lock.unlock();
-      while (job.run_one(worker)) {}
+      while (job.run_one(worker)) {
+      }
       lock.lock();
       if (--active_ == 0) done_.notify_one();
     }
@@ -157,7 +158,9 @@ void run_serially(Job& job) {
 
 }  // namespace
 
-void set_interrupt_check(InterruptCheck check) { interrupt_check.store(check); }
+void set_interrupt_check(InterruptCheck check) {
+  interrupt_check.store(check);
+}
 
 void parallel_for(int64_t n_tasks, int n_threads, const std::function<void(int64_t, int)>& body) {
   if (n_tasks <= 0) return;

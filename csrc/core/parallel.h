@@ -16,10 +16,10 @@ class Interrupted : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// Runs body(task, worker) for every task in [0, n_tasks), on the calling thread and up to n_threads - 1 others.
-// `worker` is in [0, n_threads): an index for scratch memory, never for results. Nested calls, and calls made
-// while another thread is using the pool, run serially. The first exception thrown by a task is rethrown here
-// after all running tasks have ended; tasks not yet started are dropped.
+// Runs body(task, worker) for every task in [0, n_tasks), on the calling thread and up to n_threads - 1
+// others. `worker` is in [0, n_threads): an index for scratch memory, never for results. Nested calls, and
+// calls made while another thread is using the pool, run serially. The first exception thrown by a task is
+// rethrown here after all running tasks have ended; tasks not yet started are dropped.
 void parallel_for(int64_t n_tasks, int n_threads, const std::function<void(int64_t task, int worker)>& body);
 
 // Called on the thread that called parallel_for, at most every 50 ms. Returning true stops the work.
@@ -32,7 +32,9 @@ struct Block {
   int64_t end;
 };
 
-inline int64_t block_count(int64_t n, int64_t grain) { return (n + grain - 1) / grain; }
+inline int64_t block_count(int64_t n, int64_t grain) {
+  return (n + grain - 1) / grain;
+}
 
 inline Block block_at(int64_t n, int64_t grain, int64_t i) {
   const int64_t begin = i * grain;

@@ -30,22 +30,65 @@ uint16_t to_half(float x) {
   return static_cast<uint16_t>(sign | rounded >> 13);
 }
 
-// Writes one element of a tile line.
-void put(Storage storage, char* line, int c, double value) {
-  switch (storage) {
-    case Storage::float64:
-      reinterpret_cast<double*>(line)[c] = value;
-      break;
-    case Storage::float32:
-      reinterpret_cast<float*>(line)[c] = static_cast<float>(value);
-      break;
-    case Storage::float16:
-      reinterpret_cast<uint16_t*>(line)[c] = to_half(static_cast<float>(value));
-      break;
-    case Storage::int8:  // int8_column is its own inverse
-      reinterpret_cast<uint8_t*>(line)[simd::int8_column(c)] =
-          static_cast<uint8_t>(std::lrint(value) + simd::kInt8Bias);
-      break;
+// How one element of a line is written, by storage. `c` is the column within the tile.
+struct PutF64 {
+  static void put(char* line, int c, double value) { reinterpret_cast<double*>(line)[c] = value; }
+};
+struct PutF32 {
+  static void put(char* line, int c, float value) { reinterpret_cast<float*>(line)[c] = value; }
+};
+struct PutF16 {
+  static void put(char* line, int c, float value) { reinterpret_cast<uint16_t*>(line)[c] = to_half(value); }
+};
+struct PutI8 {  // int8_column is its own inverse
+  static void put(char* line, int c, double value) {
+    reinterpret_cast<uint8_t*>(line)[simd::int8_column(c)] =
+        static_cast<uint8_t>(std::lrint(value) + simd::kInt8Bias);
+  }
+};
+
+// One tile of the source: `cols` columns of all terms.
+template <class T>
+struct SourceTile {
+  const T* data;
+  int64_t n_terms, term_stride, component_stride;
+  int cols;
+
+  const T* row(int64_t t) const { return data + t * term_stride; }
+};
+
+template <class Put, class T>
+void fill_lines(const SourceTile<T>& source, const double* inverse, char* line, int64_t line_bytes,
+                int padded) {
+  for (int64_t t = 0; t < source.n_terms; ++t, line += line_bytes) {
+    const T* row = source.row(t);
+    if (inverse == nullptr && source.component_stride == 1) {
+      for (int c = 0; c < source.cols; ++c) Put::put(line, c, row[c]);
+    } else {
+      for (int c = 0; c < source.cols; ++c) {
+        Put::put(line, c, row[c * source.component_stride] * (inverse == nullptr ? 1.0 : inverse[c]));
+      }
+    }
+    for (int c = source.cols; c < padded; ++c) Put::put(line, c, 0.0);
+  }
+}
+
+// The largest magnitude of each column; throws for an element that the storage could only hold as infinity.
+template <class Stored, class T>
+void measure(const SourceTile<T>& source, int64_t first, Stored* largest) {
+  for (int64_t t = 0; t < source.n_terms; ++t) {
+    const T* row = source.row(t);
+    Stored zero = 0;  // stays zero as long as everything is finite
+    for (int c = 0; c < source.cols; ++c) {
+      const auto v = static_cast<Stored>(row[c * source.component_stride]);
+      zero += v * 0;
+      largest[c] = std::max(largest[c], std::abs(v));
+    }
+    if (zero == 0) continue;
+    int c = 0;
+    while (std::isfinite(static_cast<Stored>(row[c * source.component_stride]))) ++c;
+    throw std::invalid_argument("projection: not finite in its storage at term " + std::to_string(t) +
+                                ", component " + std::to_string(first + c));
   }
 }
 
@@ -75,46 +118,37 @@ int64_t PackedProjection::tile_bytes(int64_t tile) const {
 }
 
 template <class T>
-PackedProjection::PackedProjection(const T* source, int64_t n_terms, int64_t n_components, int64_t term_stride,
-                                   int64_t component_stride, Storage storage, int n_threads)
+PackedProjection::PackedProjection(const T* source, int64_t n_terms, int64_t n_components,
+                                   int64_t term_stride, int64_t component_stride, Storage storage,
+                                   int n_threads)
     : n_terms_(n_terms), n_components_(n_components), storage_(storage) {
   if (n_terms > int64_t{std::numeric_limits<uint32_t>::max()}) {
     throw std::invalid_argument("projection: at most 2^32 - 1 terms can be packed");
   }
   data_ = aligned_array<char>(static_cast<size_t>(nbytes()));
-  const bool scaled = storage == Storage::float16 || storage == Storage::int8;
-  if (scaled) scale_.assign(static_cast<size_t>(n_tiles() * simd::kTileColumns), 1.0f);
+  if (storage == Storage::float16 || storage == Storage::int8)
+    scale_.assign(static_cast<size_t>(n_tiles() * simd::kTileColumns), 1.0f);
 
-  const auto in_range = [&](double v) {
-    return storage == Storage::float64 ? std::isfinite(v) : std::isfinite(static_cast<float>(v));
-  };
   parallel_for(n_tiles(), n_threads, [&](int64_t tile, int) {
     const int64_t first = tile * simd::kTileColumns, line_bytes = tile_bytes(tile);
-    const auto cols = static_cast<int>(tile_columns(tile));
-    double largest[simd::kTileColumns] = {};
-    for (int64_t t = 0; t < n_terms_; ++t) {
-      const T* row = source + t * term_stride + first * component_stride;
-      for (int c = 0; c < cols; ++c) {
-        const auto v = static_cast<double>(row[c * component_stride]);
-        if (!in_range(v)) {
-          throw std::invalid_argument("projection: not finite in its storage at term " + std::to_string(t) +
-                                      ", component " + std::to_string(first + c));
-        }
-        largest[c] = std::max(largest[c], std::abs(v));
-      }
-    }
-    double inverse[simd::kTileColumns];
-    for (int c = 0; c < cols; ++c) {
-      inverse[c] = 1;
-      if (scaled) inverse[c] = 1.0 / (scale_[static_cast<size_t>(first + c)] = column_scale(storage_, largest[c]));
-    }
-    char* line = data_.get() + offset(tile);
+    const SourceTile<T> part{source + first * component_stride, n_terms, term_stride, component_stride,
+                             static_cast<int>(tile_columns(tile))};
+    char* lines = data_.get() + offset(tile);
     const auto padded = static_cast<int>(line_bytes / element_bytes());
-    for (int64_t t = 0; t < n_terms_; ++t, line += line_bytes) {
-      const T* row = source + t * term_stride + first * component_stride;
-      for (int c = 0; c < cols; ++c) put(storage_, line, c, row[c * component_stride] * inverse[c]);
-      for (int c = cols; c < padded; ++c) put(storage_, line, c, 0.0);
+    if (storage == Storage::float64) {
+      double largest[simd::kTileColumns] = {};
+      measure<double>(part, first, largest);
+      return fill_lines<PutF64>(part, nullptr, lines, line_bytes, padded);
     }
+    float largest[simd::kTileColumns] = {};
+    measure<float>(part, first, largest);
+    if (storage == Storage::float32) return fill_lines<PutF32>(part, nullptr, lines, line_bytes, padded);
+    double inverse[simd::kTileColumns];
+    for (int c = 0; c < part.cols; ++c) {
+      inverse[c] = 1.0 / (scale_[static_cast<size_t>(first + c)] = column_scale(storage, largest[c]));
+    }
+    if (storage == Storage::float16) return fill_lines<PutF16>(part, inverse, lines, line_bytes, padded);
+    fill_lines<PutI8>(part, inverse, lines, line_bytes, padded);
   });
 }
 

@@ -26,8 +26,9 @@ namespace {
 
 constexpr int64_t kChunkEntries = int64_t{1} << 20;  // entries converted at a time: 8 MB of scratch
 constexpr int64_t kLeastEntries = int64_t{1} << 14;  // fewer are not worth a task
-constexpr int64_t kMostEntries = int64_t{1} << 21, kMostRows = int64_t{1} << 15;  // more make an interrupt wait
-constexpr int64_t kSerialFlops = int64_t{1} << 20;   // less work than this is not worth waking a thread
+constexpr int64_t kMostEntries = int64_t{1} << 20,
+                  kMostRows = int64_t{1} << 13;     // more make an interrupt wait
+constexpr int64_t kSerialFlops = int64_t{1} << 20;  // less work than this is not worth waking a thread
 
 // Even building the table of a variant runs that variant's instructions: only the chosen one may be called.
 simd::Table table_for(Isa isa) {
@@ -50,7 +51,8 @@ template <class Index, class Value>
 Chunk next_chunk(const CsrView<Index, Value>& rows, int64_t row, int64_t position) {
   const int64_t first = std::max(position, rows.indptr[row]);
   const bool continues = position > rows.indptr[row];
-  if (rows.indptr[row + 1] - first > kChunkEntries) return {row, row + 1, first, first + kChunkEntries, continues};
+  if (rows.indptr[row + 1] - first > kChunkEntries)
+    return {row, row + 1, first, first + kChunkEntries, continues};
   if (continues) return {row, row + 1, first, rows.indptr[row + 1], true};
   int64_t end = row + 1;
   while (end < rows.n_rows && rows.indptr[end + 1] - first <= kChunkEntries) ++end;
@@ -72,14 +74,15 @@ class RowReader {
     return weighting_.length_norm(rows_.data + begin, rows_.indptr[r + 1] - begin);
   }
 
-  // Column and weighted value of entry i. The column is checked before it is used to look up a weight, and the
-  // value as the type it will be summed in.
+  // Column and weighted value of entry i. The column is checked before it is used to look up a weight, and
+  // the value as the type it will be summed in.
   template <class T>
   std::pair<uint32_t, T> entry(int64_t r, int64_t i, double norm) const {
     const auto column = static_cast<int64_t>(rows_.indices[i]);
     if (column < 0 || column >= rows_.n_cols) {
-      throw std::invalid_argument("X: column index " + std::to_string(column) + " in row " + std::to_string(r) +
-                                  " is out of range for " + std::to_string(rows_.n_cols) + " columns");
+      throw std::invalid_argument("X: column index " + std::to_string(column) + " in row " +
+                                  std::to_string(r) + " is out of range for " + std::to_string(rows_.n_cols) +
+                                  " columns");
     }
     const auto count = static_cast<double>(rows_.data[i]);
     const bool weighted = weighting_.kind != WeightKind::none;
@@ -88,7 +91,8 @@ class RowReader {
     }
     const T value = static_cast<T>(weighting_(count, column, norm));
     if (!std::isfinite(value)) {
-      throw std::invalid_argument("X: row " + std::to_string(r) + " holds NaN, infinity or a value too large" +
+      throw std::invalid_argument("X: row " + std::to_string(r) +
+                                  " holds NaN, infinity or a value too large" +
                                   (weighted ? " after weighting" : ""));
     }
     return {static_cast<uint32_t>(column), value};
@@ -115,7 +119,8 @@ void for_rows(const Chunk& chunk, int n_threads, const F& row) {
 // read again for the message when something is wrong.
 template <class T>
 struct OwnRows {
-  simd::Entries<T> entries(const CsrView<int32_t, T>& rows, const Chunk& chunk, const ProjectOptions& options) {
+  simd::Entries<T> entries(const CsrView<int32_t, T>& rows, const Chunk& chunk,
+                           const ProjectOptions& options) {
     const auto n_cols = static_cast<uint32_t>(std::min<int64_t>(rows.n_cols, int64_t{1} << 31));
     constexpr int64_t kGrain = 1 << 16;
     const int64_t n = chunk.last - chunk.first;
@@ -135,8 +140,12 @@ struct OwnRows {
       for (const T p : part) sum += p;
       if (bad != 0 || !(sum == 0)) explain(rows, chunk, options);
     });
-    return {rows.indptr + chunk.row_begin, chunk.first, chunk.last, 0,
-            reinterpret_cast<const uint32_t*>(rows.indices), rows.data};
+    return {rows.indptr + chunk.row_begin,
+            chunk.first,
+            chunk.last,
+            0,
+            reinterpret_cast<const uint32_t*>(rows.indices),
+            rows.data};
   }
 
   static void explain(const CsrView<int32_t, T>& rows, const Chunk& chunk, const ProjectOptions& options) {
@@ -156,7 +165,8 @@ struct ConvertedRows {
   AlignedArray<T> values;
 
   template <class Index, class Value>
-  simd::Entries<T> entries(const CsrView<Index, Value>& rows, const Chunk& chunk, const ProjectOptions& options) {
+  simd::Entries<T> entries(const CsrView<Index, Value>& rows, const Chunk& chunk,
+                           const ProjectOptions& options) {
     if (terms == nullptr) {
       terms = aligned_array<uint32_t>(kChunkEntries);
       values = aligned_array<T>(kChunkEntries);
@@ -182,7 +192,8 @@ struct QuantizedRows {
   int64_t capacity = 0;
 
   template <class Index, class Value>
-  simd::QuadEntries entries(const CsrView<Index, Value>& rows, const Chunk& chunk, const ProjectOptions& options) {
+  simd::QuadEntries entries(const CsrView<Index, Value>& rows, const Chunk& chunk,
+                            const ProjectOptions& options) {
     const RowReader<Index, Value> reader(rows, chunk, options.weighting);
     begin.assign(1, 0);
     for (int64_t r = chunk.row_begin; r < chunk.row_end; ++r) {
@@ -253,14 +264,16 @@ void normalize_rows(const MatrixView<Out>& out, int n_threads) {
   });
 }
 
-// Row boundaries of the groups that each walk one slab. A slab is worth loading for many rows, so rows are only
-// cut when there are too few tiles to keep the threads busy, or when a task would make an interrupt wait.
+// Row boundaries of the groups that each walk one slab. A slab is worth loading for many rows, so rows are
+// only cut when there are too few tiles to keep the threads busy, or when a task would make an interrupt
+// wait.
 std::vector<int64_t> row_groups(const int64_t* begin, int64_t n, int64_t n_tiles, int n_threads) {
   const int64_t wanted = n_threads == 1 ? 1 : block_count(8 * int64_t{n_threads}, n_tiles);
   const int64_t entries = std::clamp<int64_t>((begin[n] - begin[0]) / wanted, kLeastEntries, kMostEntries);
   std::vector<int64_t> cuts{0};
   while (cuts.back() < n) {
-    const int64_t to = std::upper_bound(begin + cuts.back(), begin + n + 1, begin[cuts.back()] + entries) - begin - 1;
+    const int64_t to =
+        std::upper_bound(begin + cuts.back(), begin + n + 1, begin[cuts.back()] + entries) - begin - 1;
     cuts.push_back(std::clamp(to, cuts.back() + 1, cuts.back() + kMostRows));
   }
   return cuts;
@@ -275,8 +288,9 @@ void project_with(Source source, const CsrView<Index, Value>& rows, const Packed
     const Chunk chunk = one_chunk ? Chunk{0, rows.n_rows, position, rows.indptr[rows.n_rows], false}
                                   : next_chunk(rows, row, position);
     const Entries entries = source.entries(rows, chunk, options);
-    const std::vector<int64_t> cuts = row_groups(rows.indptr + chunk.row_begin, chunk.row_end - chunk.row_begin,
-                                                 projection.n_tiles(), options.n_threads);
+    const std::vector<int64_t> cuts =
+        row_groups(rows.indptr + chunk.row_begin, chunk.row_end - chunk.row_begin, projection.n_tiles(),
+                   options.n_threads);
     const auto n_groups = static_cast<int64_t>(cuts.size()) - 1;
     parallel_for(projection.n_tiles() * n_groups, options.n_threads, [&](int64_t task, int) {
       const int64_t t = task / n_groups, from = cuts[task % n_groups], to = cuts[task % n_groups + 1];
@@ -302,8 +316,8 @@ void project_with(Source source, const CsrView<Index, Value>& rows, const Packed
 }  // namespace
 
 template <class Index, class Value, class Out>
-void project(const CsrView<Index, Value>& rows, const PackedProjection& projection, const MatrixView<Out>& out,
-             const ProjectOptions& given) {
+void project(const CsrView<Index, Value>& rows, const PackedProjection& projection,
+             const MatrixView<Out>& out, const ProjectOptions& given) {
   if (rows.n_rows == 0 || projection.n_components() == 0) return;
   ProjectOptions options = given;
   const int64_t nonzeros = rows.indptr[rows.n_rows] - rows.indptr[0];
@@ -332,10 +346,10 @@ void project(const CsrView<Index, Value>& rows, const PackedProjection& projecti
   if (options.normalize) normalize_rows(out, options.n_threads);
 }
 
-#define SEMPROJ_INSTANTIATE(Index, Value)                                                                  \
-  template void project(const CsrView<Index, Value>&, const PackedProjection&, const MatrixView<float>&,   \
-                        const ProjectOptions&);                                                            \
-  template void project(const CsrView<Index, Value>&, const PackedProjection&, const MatrixView<double>&,  \
+#define SEMPROJ_INSTANTIATE(Index, Value)                                                                 \
+  template void project(const CsrView<Index, Value>&, const PackedProjection&, const MatrixView<float>&,  \
+                        const ProjectOptions&);                                                           \
+  template void project(const CsrView<Index, Value>&, const PackedProjection&, const MatrixView<double>&, \
                         const ProjectOptions&);
 SEMPROJ_INSTANTIATE(int32_t, float)
 SEMPROJ_INSTANTIATE(int32_t, double)

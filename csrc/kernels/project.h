@@ -27,7 +27,9 @@ class PackedProjection {
   int64_t n_terms() const { return n_terms_; }
   int64_t n_components() const { return n_components_; }
   Storage storage() const { return storage_; }
-  int64_t nbytes() const { return n_components_ == 0 ? 0 : offset(n_tiles() - 1) + n_terms_ * tile_bytes(n_tiles() - 1); }
+  int64_t nbytes() const {
+    return n_components_ == 0 ? 0 : offset(n_tiles() - 1) + n_terms_ * tile_bytes(n_tiles() - 1);
+  }
 
   int64_t n_tiles() const { return (n_components_ + simd::kTileColumns - 1) / simd::kTileColumns; }
   int64_t tile_columns(int64_t tile) const;
@@ -58,7 +60,7 @@ struct ProjectOptions {
 // out = weighting(rows) * projection. Out is double for float64 storage and float otherwise; offsets must not
 // decrease. Throws std::invalid_argument for a column out of range or a value that is not finite.
 template <class Index, class Value, class Out>
-void project(const CsrView<Index, Value>& rows, const PackedProjection& projection, const MatrixView<Out>& out,
-             const ProjectOptions& options);
+void project(const CsrView<Index, Value>& rows, const PackedProjection& projection,
+             const MatrixView<Out>& out, const ProjectOptions& options);
 
 }  // namespace semproj

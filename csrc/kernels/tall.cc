@@ -19,7 +19,8 @@ constexpr int64_t kPanelColumns = 256;  // of the result: skipping mirrored pane
 template <class T>
 void tall_cross(const MatrixView<const T>& a, const MatrixView<const T>& b, double* out, int n_threads) {
   const bool symmetric = a.data == b.data && a.stride == b.stride && a.cols == b.cols;
-  const int64_t blocks = block_count(a.rows, kBlockRows), slices = std::min(kSlices, std::max<int64_t>(blocks, 1));
+  const int64_t blocks = block_count(a.rows, kBlockRows),
+                slices = std::min(kSlices, std::max<int64_t>(blocks, 1));
   const int64_t per_slice = block_count(blocks, slices);
   const int64_t panels_a = block_count(a.cols, kPanelColumns), panels_b = block_count(b.cols, kPanelColumns);
   const int64_t size = a.cols * b.cols;

@@ -25,7 +25,8 @@ void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, 
         const auto count = static_cast<double>(rows.data[i]);
         const double weight = weighting(count, column, norm);
         if (!(count >= 0) || !std::isfinite(weight)) {
-          throw std::invalid_argument("X: row " + std::to_string(r) + " holds a count that is negative or not finite");
+          throw std::invalid_argument("X: row " + std::to_string(r) +
+                                      " holds a count that is negative or not finite");
         }
         out[i] = static_cast<Out>(weight);
       }
@@ -33,8 +34,8 @@ void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, 
   });
 }
 
-#define SEMPROJ_INSTANTIATE(Index, Value)                                                        \
-  template void weight_rows(const CsrView<Index, Value>&, const Weighting&, float*, int);         \
+#define SEMPROJ_INSTANTIATE(Index, Value)                                                 \
+  template void weight_rows(const CsrView<Index, Value>&, const Weighting&, float*, int); \
   template void weight_rows(const CsrView<Index, Value>&, const Weighting&, double*, int);
 SEMPROJ_INSTANTIATE(int32_t, float)
 SEMPROJ_INSTANTIATE(int32_t, double)

@@ -15,7 +15,7 @@ from .kernels import Projection, project
 class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose ``transform`` is ``X @ components_.T``, minus an offset when it centres.
 
-    Subclasses set ``components_`` (n_components x n_features) and perhaps ``mean_``.
+    Subclasses set ``components_`` (n_components x n_features), perhaps ``mean_``, and an empty ``_packed_cache``.
     """
 
     components_: Array
@@ -24,15 +24,15 @@ class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _packed(self, storage: str | None = None) -> Projection:
         """The projection in this storage, packed once per fitted ``components_``."""
-        source, packed = self.__dict__.get("_packed_cache", (None, {}))
-        if source is not self.components_:
-            packed = {}
-            self._packed_cache: tuple[Array, dict[str, Projection]] = (self.components_, packed)
-        key: str = storage or self.components_.dtype.name
-        if key not in packed:
-            packed[key] = Projection(self.components_.T, key, self.n_threads)
-        result: Projection = packed[key]
-        return result
+        cache = self.__dict__.setdefault("_packed_cache", {})
+        if cache.get("components") is not self.components_:
+            cache.clear()
+            cache["components"] = self.components_
+        key = storage or self.components_.dtype.name
+        if key not in cache:
+            cache[key] = Projection(self.components_.T, key, self.n_threads)
+        packed: Projection = cache[key]
+        return packed
 
     def _project(self, X: Any, *, storage: str | None = None, **options: Any) -> Array:
         normalize = options.pop("normalize", False)

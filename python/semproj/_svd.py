@@ -31,7 +31,7 @@ DENSE = 256  # a short side up to this is solved whole: it takes milliseconds
 
 def block_width(rank: int) -> int:
     """Columns multiplied together: many blocks make a good Krylov space, wide ones make speed."""
-    return min(64, max(16, rank // 128 * 16))
+    return min(64, max(16, -(-rank // 128) * 16))
 
 
 def basis_size(rank: int) -> int:
@@ -166,8 +166,8 @@ class KrylovBasis:
         from scipy.linalg import eigh
 
         e = self.expanded
-        values, S = eigh(self.T[:e, :e], subset_by_index=(max(0, e - k), e - 1))
-        values, S = values[::-1], S[:, ::-1]
+        values, S = eigh(self.T[:e, :e], driver="evd")  # faster than asking for a part of them
+        values, S = values[::-1][:k], S[:, ::-1][:, :k]
         last = self.coupling.shape[1]
         residuals = np.linalg.norm(self.coupling @ S[e - last :], axis=0)
         return np.maximum(values, 0.0), S, residuals

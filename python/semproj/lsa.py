@@ -62,12 +62,16 @@ class LSA(LinearModel):
         Variance of each transformed column, and its share of the total variance of X.
     residuals_ : array of shape (n_components,)
         Relative residuals, as bounded by `tol`.
+    n_iter_ : int
+        Krylov spaces that were grown: 1 for "randomized", restarts included for "lanczos".
     mean_ : array of shape (n_features,) or None
     n_samples_seen_ : int
 
     Notes
     -----
-    The same seed gives the same bits for any number of threads. float32 rows give a float32 model.
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model, in which
+    components whose singular value is below a thousandth of the largest are lost in rounding: the solver works on
+    X'X. Use float64 rows where those matter.
 
     Examples
     --------
@@ -91,7 +95,7 @@ class LSA(LinearModel):
         "mean_",
         "_column_mean",
     )
-    _scalars = ("n_features_in_", "n_samples_seen_", "_sum_of_squares")
+    _scalars = ("n_features_in_", "n_samples_seen_", "n_iter_", "_sum_of_squares")
 
     def __init__(
         self,
@@ -130,6 +134,7 @@ class LSA(LinearModel):
         result = self._solve(X, mean if self.center else None, self._checked_rank(X))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_ = result.residuals
+        self.n_iter_ = result.n_restarts + 1
         if self.solver == "lanczos" and not result.converged:
             _warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self
@@ -224,6 +229,7 @@ class LSA(LinearModel):
         if variance.max() > np.finfo(dtype).max:
             raise ValueError(f"X: its variances do not fit {dtype}; scale X down or use float64")
         self.components_ = components
+        self._packed_cache: dict[str, Any] = {}
         self.singular_values_ = values.astype(dtype)
         self.explained_variance_ = variance.astype(dtype)
         self.explained_variance_ratio_ = ratio.astype(dtype)

@@ -32,7 +32,7 @@ struct VecOf<double> {
 // Loads one vector's worth of a slab line as the type it is summed in.
 struct LoadF32 {
   using Sum = float;
-  static constexpr int kElement = 4, kPrefetch = 0;
+  static constexpr int kElement = 4, kPrefetch = 16;
   static VecF32 load(const char* p) { return *reinterpret_cast<const VecF32*>(p); }
 };
 
@@ -87,8 +87,10 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
   constexpr int kLanes = kBytes / sizeof(T), kStep = kLanes * Load::kElement;
   constexpr int kVecs = kLines * kLineBytes / kStep;
   // As many partial sums as the registers hold: enough of them hide the latency of an FMA.
-  constexpr int kUnroll =
-      kBytes == 64 ? (kVecs <= 2 ? 4 : kVecs <= 4 ? 2 : 1) : (kBytes == 32 && kVecs <= 4 ? 2 : 1);
+  constexpr int kUnroll = kBytes == 64 ? (kVecs <= 2   ? 4
+                                          : kVecs <= 4 ? 2
+                                                       : 1)
+                                       : (kBytes == 32 && kVecs <= 4 ? 2 : 1);
   const char* slab = static_cast<const char*>(call.slab);
   const bool whole = call.cols == kVecs * kLanes && !call.accumulate;
   const uint32_t* terms = entries.terms - entries.origin;

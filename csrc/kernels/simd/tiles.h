@@ -8,7 +8,8 @@
 //
 // Cost per entry and slab line (64 bytes): one line read from L1/L2, one FMA per vector of the line, and two
 // small loads for the entry itself. Entries stream from the third level and are prefetched by hand, because
-// the hardware stops at page borders. Sums run in the order of the entries, in a fixed number of partial sums.
+// the hardware stops at page borders. Sums run in the order of the entries, in a fixed number of partial
+// sums.
 
 #include <cstdint>
 
@@ -55,8 +56,11 @@ constexpr int kTileColumns = 64, kLineBytes = 64;
 
 // The column stored in byte `b` of an int8 line: bytes of four lines interleave into columns in order when
 // they are unpacked within 16-byte lanes, which is the only way wide registers unpack.
-constexpr int int8_column(int b) { return 16 * ((b % 16) / 4) + 4 * (b / 16) + b % 4; }
-constexpr int kInt8Bias = 128;  // int8 lines hold p + 128, as the dot-product instruction wants unsigned bytes.
+constexpr int int8_column(int b) {
+  return 16 * ((b % 16) / 4) + 4 * (b / 16) + b % 4;
+}
+constexpr int kInt8Bias =
+    128;  // int8 lines hold p + 128, as the dot-product instruction wants unsigned bytes.
 
 struct Table {
   void (*tile_f64)(const TileCall<double>&, const Entries<double>&);
