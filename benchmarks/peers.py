@@ -125,15 +125,6 @@ def gensim_lsi(terms_by_documents: csc_matrix, k: int, power_iters: int = 2) -> 
     return _lsi_model(terms_by_documents, k, terms_by_documents, power_iters=power_iters)
 
 
-def gensim_lsi_two_pass(terms_by_documents: csc_matrix, k: int, power_iters: int = 2) -> np.ndarray:
-    """The same by its other algorithm, which reads a stream of documents several times, here in one chunk."""
-    from gensim.matutils import Sparse2Corpus
-
-    corpus = Sparse2Corpus(terms_by_documents, documents_columns=True)
-    chunk = max(terms_by_documents.shape[1], 1)
-    return _lsi_model(terms_by_documents, k, corpus, power_iters=power_iters, onepass=False, chunksize=chunk)
-
-
 def _lsi_model(terms_by_documents: csc_matrix, k: int, corpus: Any, **options: Any) -> np.ndarray:
     from gensim.models import LsiModel
 

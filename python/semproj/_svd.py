@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._threads import interruptible
 from ._types import Array
 from ._validation import core_csr
 from .kernels import Projection
@@ -163,10 +164,8 @@ class KrylovBasis:
 
     def ritz(self, k: int) -> tuple[Array, Array, Array]:
         """The k largest Ritz values, their coefficients in V, and their residual norms."""
-        from scipy.linalg import eigh
-
         e = self.expanded
-        values, S = eigh(self.T[:e, :e], driver="evd")  # faster than asking for a part of them
+        values, S = interruptible(np.linalg.eigh, self.T[:e, :e])
         values, S = values[::-1][:k], S[:, ::-1][:, :k]
         last = self.coupling.shape[1]
         residuals = np.linalg.norm(self.coupling @ S[e - last :], axis=0)

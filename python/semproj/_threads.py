@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from . import _core
+
+Result = TypeVar("Result")
 
 _ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -116,6 +118,29 @@ def _let_any_thread_set_limits() -> None:
 
 
 _blas = _SingleThreadedBlas()
+
+
+def interruptible(function: Callable[..., Result], *args: Any) -> Result:
+    """Call a long function that releases the GIL so that Ctrl-C is noticed at once.
+
+    It runs on a thread of its own, which is left to end by itself after an interrupt.
+    """
+    outcome: list[Any] = []
+
+    def call() -> None:
+        try:
+            outcome.append((function(*args), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return cast(Result, result)
 
 
 @contextmanager

@@ -97,17 +97,13 @@ def test_every_character(lowercase: bool, encode: bool) -> None:
     documents = ["".join(map(chr, range(start, start + 1024))) for start in range(0, 0x110000, 1024)]
     documents = [d + "".join(f" x{c}y" for c in d) for d in documents if not 0xD800 <= ord(d[0]) < 0xE000]
     expected = [reference.words(d, lowercase=lowercase) for d in documents]
-    vocabulary = TermCounter(lowercase=lowercase).fit(
-        [d.encode() for d in documents] if encode else documents
-    )
+    vocabulary = TermCounter(lowercase=lowercase).fit([d.encode() for d in documents] if encode else documents)
     assert vocabulary.vocabulary_.keys() == {word for words in expected for word in words}
     assert vocabulary.n_tokens_ == sum(map(len, expected))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize(
-    "options", [{}, {"drop_top": 7, "max_features": 100}, {"min_count": 3}, {"ngram_max": 3}]
-)
+@pytest.mark.parametrize("options", [{}, {"drop_top": 7, "max_features": 100}, {"min_count": 3}, {"ngram_max": 3}])
 def test_options_and_threads(options: dict, n_threads: int) -> None:
     parameters = dict(options)
     parameters["ngram_range"] = (1, parameters.pop("ngram_max", 1))

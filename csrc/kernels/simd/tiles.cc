@@ -63,6 +63,7 @@ struct LoadF16 {
   }
 };
 
+constexpr int kRowsAhead = 4;
 constexpr int kAhead = 256;  // entries between the prefetch of an entry and its use
 
 // Writes the summed columns of one row. `sums` has room for a whole tile; only `cols` of them exist.
@@ -104,6 +105,12 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
     for (int u = 0; u < kUnroll; ++u) {
 #pragma GCC unroll 16
       for (int v = 0; v < kVecs; ++v) acc[u][v] = Vec{};
+    }
+    // The rows of the output lie far apart: each is fetched while earlier ones are summed.
+    if (r + kRowsAhead < call.n_rows) {
+      const T* ahead = call.out + (r + kRowsAhead) * call.out_stride;
+      for (int c = 0; c < call.cols; c += kLineBytes / static_cast<int>(sizeof(T)))
+        __builtin_prefetch(ahead + c, 1);
     }
     const auto add = [&](int u, int64_t at) __attribute__((always_inline)) {
       const char* line = slab + uint64_t{terms[at]} * (kLines * kLineBytes);

@@ -1,0 +1,67 @@
+"""The README's table of figures, made from the JSON files of ``python -m benchmarks.ratios``.
+
+Run as ``python -m benchmarks.report benchmarks/results/*.json`` to print it, with ``--write README.md`` to put it
+between that file's markers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+
+TITLES = {
+    "project_d2000_f32": "project, d=2000, float32, reused output",
+    "project_d2000_f32_alloc": "project, d=2000, float32, allocated output",
+    "project_d2000_f16": "project, d=2000, float16",
+    "project_d2000_i8": "project, d=2000, int8",
+    "project_d100_f32": "project, d=100, float32, reused output",
+    "count_english": "count, English text",
+    "encode_d500": "encode, text to 500 dimensions",
+    "lsa_k500": "LSA fit, k=500",
+}
+PEERS = ("scipy", "mkl", "sklearn", "gensim")
+
+
+def table(files: list[Path]) -> str:
+    """A Markdown table: one row per workload and number of threads."""
+    rows = [row for file in files for row in json.loads(file.read_text())["rows"]]
+    lines = [
+        "| workload | threads | words per second | " + " | ".join(f"over {peer}" for peer in PEERS) + " |",
+        "|---|---|---|" + "---|" * len(PEERS),
+    ]
+    for name, title in TITLES.items():
+        for row in rows:
+            if row["workload"] == name:
+                lines.append(_line(title, row))
+    return "\n".join(lines)
+
+
+def _line(title: str, row: dict[str, Any]) -> str:
+    ratios = [f"{row['peers'][peer]:.1f}x" if row["peers"].get(peer) else "" for peer in PEERS]
+    rate = row["words_per_second"]
+    speed = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate / 1e3:.0f} thousand"
+    return f"| {title} | {row['threads']} | {speed} | " + " | ".join(ratios) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, help="JSON files of benchmarks.ratios")
+    parser.add_argument("--write", type=Path, metavar="README", help="put it between this file's markers")
+    options = parser.parse_args()
+    text = table(options.files)
+    if options.write is None:
+        print(text)
+        return
+    before, _, rest = options.write.read_text().partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        parser.error(f"--write: {options.write} has no lines {BEGIN} and {END}")
+    options.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()
