@@ -79,9 +79,7 @@ inline constexpr uint8_t kStage2[] = {{
 """,
         encoding="ascii",
     )
-    print(
-        f"{TARGET.name}: {len(records)} records, {len(blocks)} blocks, Unicode {unicodedata.unidata_version}"
-    )
+    print(f"{TARGET.name}: {len(records)} records, {len(blocks)} blocks, Unicode {unicodedata.unidata_version}")
 
 
 if __name__ == "__main__":

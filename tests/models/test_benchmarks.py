@@ -29,7 +29,7 @@ NAMES = {
     "project": (PROJECT, {"scipy"}, True),
     "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
     "encode": (["encode_d500"], {"sklearn"}, True),
-    "lsa": (["lsa_k5"], {"sklearn", "sklearn_default", "sklearn_arpack"}, True),
+    "lsa": (["lsa_k5"], {"sklearn"}, True),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
 }
 
