@@ -60,7 +60,7 @@ class Stage(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, str]:
-        ours, peer = (f"{r / 1e6:.1f} M" if r >= 1e6 else f"{r / 1e3:.3g} k" for r in self.rates)
+        ours, peer = (f"{r / 1e6:.1f} M" if r >= 1e6 else f"{r / 1e3:.0f} k" for r in self.rates)
         return ours, peer
 
 

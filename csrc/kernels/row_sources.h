@@ -66,7 +66,7 @@ class RowReader {
     const auto count = static_cast<double>(rows_.data[i]);
     const bool weighted = weighting_.kind != WeightKind::none;
     if (weighted && count < 0) {
-      throw std::invalid_argument("X: row " + std::to_string(r) + " holds a negative count");
+      throw std::invalid_argument("X: counts must not be negative (row " + std::to_string(r) + ")");
     }
     const T value = static_cast<T>(weighting_(count, column, norm));
     if (!std::isfinite(value)) {

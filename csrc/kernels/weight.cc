@@ -24,9 +24,12 @@ void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, 
         }
         const auto count = static_cast<double>(rows.data[i]);
         const double weight = weighting(count, column, norm);
-        if (!(count >= 0) || !std::isfinite(weight)) {
+        if (count < 0) {
+          throw std::invalid_argument("X: counts must not be negative (row " + std::to_string(r) + ")");
+        }
+        if (!std::isfinite(weight)) {
           throw std::invalid_argument("X: row " + std::to_string(r) +
-                                      " holds a count that is negative or not finite");
+                                      " holds NaN or infinity after weighting");
         }
         out[i] = static_cast<Out>(weight);
       }
