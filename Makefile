@@ -50,10 +50,12 @@ test-cpp: build
 	$(BIN)/cmake --build build/cpp --parallel $(JOBS)
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure --parallel $(JOBS)
 
-# The package under test is the installed one: the sources are not on the path.
+# The package under test is the installed one: the sources are not on the path. Tests of threads and interrupts
+# have the machine to themselves.
 test-python: build
 	$(PY) -m pytest --quiet --doctest-modules --pyargs semproj
-	$(PY) -m pytest tests
+	$(PY) -m pytest tests/threads
+	$(PY) -m pytest tests --ignore tests/threads --numprocesses $(JOBS)
 
 lint: build $(STAMPS)/lint  ## Style, types, stubs and format, without changing anything
 	$(BIN)/ruff check .

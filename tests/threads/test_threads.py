@@ -123,8 +123,10 @@ def test_multiprocessing_pool(run_python):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+# A process started in the background of a shell inherits SIGINT as ignored; Python then has no handler for it.
 SETUP = """
-    import sys, time
+    import signal, sys, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np, scipy.sparse as sp, semproj as sj
     from semproj.kernels import Projection, project
     rng = np.random.default_rng(0)
@@ -180,6 +182,8 @@ print("alive", flush=True)
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    watchdog = threading.Timer(100, process.kill)
+    watchdog.start()
     try:
         assert process.stdout.readline() == "ready\n", process.stderr.read()[-2000:]
         time.sleep(0.7)
@@ -190,6 +194,7 @@ print("alive", flush=True)
         assert process.stdout.readline() == "alive\n"
         assert process.wait(20) == 0
     finally:
+        watchdog.cancel()
         process.kill()
         process.communicate()
     assert waited < 1.0
@@ -198,6 +203,7 @@ print("alive", flush=True)
 def test_ctrl_c_leaves_the_previous_fit_usable(run_python):
     done = run_python("""
         import os, signal, threading
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         import numpy as np, scipy.sparse as sp, semproj as sj
         X = sp.random(300, 200, 0.1, format="csr", random_state=0)
         indices = np.random.default_rng(0).integers(0, 9_000, 40_000 * 36, dtype=np.int32)
