@@ -6,34 +6,42 @@
 #include "core/parallel.h"
 
 namespace semproj {
+namespace {
+
+[[noreturn]] void refuse(int64_t row, const std::string& what) {
+  throw std::invalid_argument("X: " + what + " (row " + std::to_string(row) + ")");
+}
+
+template <class Index, class Value, class Formula, class Out>
+void weight_row(const CsrView<Index, Value>& rows, int64_t r, double norm, const Formula& formula, Out* out) {
+  for (int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
+    const auto column = static_cast<int64_t>(rows.indices[i]);
+    if (column < 0 || column >= rows.n_cols) {
+      refuse(r, "column index " + std::to_string(column) + " is out of range for " +
+                    std::to_string(rows.n_cols) + " columns");
+    }
+    const auto count = static_cast<double>(rows.data[i]);
+    if (count < 0) refuse(r, "counts must not be negative");
+    const double weight = formula(count, column, norm);
+    if (!std::isfinite(weight)) refuse(r, "NaN or infinity after weighting");
+    out[i] = static_cast<Out>(weight);
+  }
+}
+
+}  // namespace
 
 template <class Index, class Value, class Out>
 void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, Out* out, int n_threads) {
   constexpr int64_t kGrain = 256;
-  parallel_for(block_count(rows.n_rows, kGrain), n_threads, [&](int64_t task, int) {
-    const Block block = block_at(rows.n_rows, kGrain, task);
-    for (int64_t r = block.begin; r < block.end; ++r) {
-      const int64_t begin = rows.indptr[r], end = rows.indptr[r + 1];
-      const double norm = weighting.length_norm(rows.data + begin, end - begin);
-      for (int64_t i = begin; i < end; ++i) {
-        const auto column = static_cast<int64_t>(rows.indices[i]);
-        if (column < 0 || column >= rows.n_cols) {
-          throw std::invalid_argument("X: column index " + std::to_string(column) + " in row " +
-                                      std::to_string(r) + " is out of range for " +
-                                      std::to_string(rows.n_cols) + " columns");
-        }
-        const auto count = static_cast<double>(rows.data[i]);
-        const double weight = weighting(count, column, norm);
-        if (count < 0) {
-          throw std::invalid_argument("X: counts must not be negative (row " + std::to_string(r) + ")");
-        }
-        if (!std::isfinite(weight)) {
-          throw std::invalid_argument("X: row " + std::to_string(r) +
-                                      " holds NaN or infinity after weighting");
-        }
-        out[i] = static_cast<Out>(weight);
+  weighting.with_formula([&](const auto& formula) {
+    parallel_for(block_count(rows.n_rows, kGrain), n_threads, [&](int64_t task, int) {
+      const Block block = block_at(rows.n_rows, kGrain, task);
+      for (int64_t r = block.begin; r < block.end; ++r) {
+        const int64_t begin = rows.indptr[r];
+        weight_row(rows, r, weighting.length_norm(rows.data + begin, rows.indptr[r + 1] - begin), formula,
+                   out);
       }
-    }
+    });
   });
 }
 

@@ -49,17 +49,29 @@ struct Weighting {
     return k1 * (1 - b + b * length / mean_length);
   }
 
-  double operator()(double f, int64_t column, double norm) const {
+  // Calls use with the formula, a function (count, column, norm) of a type of its own: a loop inside `use`
+  // has no switch in it.
+  template <class Use>
+  void with_formula(const Use& use) const {
+    const double* g = term_weight;
     switch (kind) {
       case WeightKind::log_tfidf:
-        return log2_plus_one(f) * term_weight[column];
+        return use([g](double f, int64_t j, double) { return log2_plus_one(f) * g[j]; });
       case WeightKind::tfidf:
-        return f * term_weight[column];
+        return use([g](double f, int64_t j, double) { return f * g[j]; });
       case WeightKind::bm25:
-        return f > 0 ? term_weight[column] * f * (k1 + 1) / (f + norm) : 0.0;
+        return use([g, k = k1 + 1](double f, int64_t j, double norm) {
+          return f > 0 ? g[j] * f * k / (f + norm) : 0.0;
+        });
       default:
-        return f;
+        return use([](double f, int64_t, double) { return f; });
     }
+  }
+
+  double operator()(double f, int64_t column, double norm) const {
+    double weight = 0;
+    with_formula([&](const auto& formula) { weight = formula(f, column, norm); });
+    return weight;
   }
 };
 

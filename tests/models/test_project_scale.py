@@ -107,7 +107,8 @@ VARIANT_SCRIPT = """
     from semproj import LogTfIdf, _core
     from semproj.kernels import Projection, project
     from tests.conftest import random_counts, random_rows
-    from tests.models.test_project import LENGTHS, LONG, TERMS, gaussian, reference, relative_errors
+    from tests.models.projecting import LENGTHS, TERMS, gaussian, relative_errors
+    from tests.models.test_project_scale import LONG, reference
 
     worst = {}
     rows, counts = random_rows(LENGTHS, TERMS), random_counts(60, TERMS, 0.1)
