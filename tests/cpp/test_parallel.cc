@@ -156,6 +156,8 @@ TEST(interrupt_while_only_a_helper_works) {
   CHECK(asked);
 }
 
+#ifndef __SANITIZE_THREAD__  // which cannot start threads in a forked child
+
 TEST(forked_child_has_a_pool_of_its_own) {
   CHECK(all_once(100, 3));
   const pid_t child = fork();
@@ -194,6 +196,8 @@ TEST(fork_while_the_pool_is_busy) {
   stop = true;
   busy.join();
 }
+
+#endif
 
 TEST(blocks_cover_everything_once) {
   for (const int64_t n : {0, 1, 99, 100, 101}) {
