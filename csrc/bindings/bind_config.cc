@@ -27,14 +27,19 @@ std::string requested_isa() {
   return value == nullptr ? "" : value;
 }
 
-// `capsules` maps a BLAS name to the capsule that scipy exports for it.
+// `capsules` maps a BLAS or LAPACK name to the capsule that scipy exports for it.
 void use_blas(const py::dict& capsules) {
   const auto pointer = [&](const char* name) {
     const auto capsule = capsules[name].cast<py::capsule>();
     return capsule.get_pointer<void>();
   };
-  set_blas({reinterpret_cast<BlasTable::Sgemm>(pointer("sgemm")),
-            reinterpret_cast<BlasTable::Dgemm>(pointer("dgemm"))});
+  const auto functions = [&]<class T>(BlasFunctions<T> f, const std::string& prefix) {
+    f.gemm = reinterpret_cast<decltype(f.gemm)>(pointer((prefix + "gemm").c_str()));
+    f.trsm = reinterpret_cast<decltype(f.trsm)>(pointer((prefix + "trsm").c_str()));
+    f.potrf = reinterpret_cast<decltype(f.potrf)>(pointer((prefix + "potrf").c_str()));
+    return f;
+  };
+  set_blas({functions(BlasFunctions<float>{}, "s"), functions(BlasFunctions<double>{}, "d")});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, m) {
   register_config(m);
   register_weight(m);
   register_project(m);
+  register_symmetric(m);
   register_tall(m);
   register_text(m);
 }

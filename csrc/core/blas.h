@@ -1,27 +1,46 @@
 #pragma once
-// BLAS through the function pointers that scipy exports: nothing is bundled and there is one library in the
-// process. The pointers are handed over once, before the first kernel that needs them.
+// BLAS and LAPACK through the function pointers that scipy exports: nothing is bundled and there is one
+// library in the process. The pointers are handed over once, before the first kernel that needs them.
 
 namespace semproj {
 
+// The functions of one precision.
+template <class T>
+struct BlasFunctions {
+  void (*gemm)(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+               const T* alpha, const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c,
+               const int* ldc) = nullptr;
+  void (*trsm)(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
+               const int* n, const T* alpha, const T* a, const int* lda, T* b, const int* ldb) = nullptr;
+  void (*potrf)(const char* uplo, const int* n, T* a, const int* lda, int* info) = nullptr;
+};
+
 struct BlasTable {
-  using Sgemm = void (*)(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                         const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-                         const float* beta, float* c, const int* ldc);
-  using Dgemm = void (*)(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                         const double* alpha, const double* a, const int* lda, const double* b,
-                         const int* ldb, const double* beta, double* c, const int* ldc);
-  Sgemm sgemm = nullptr;
-  Dgemm dgemm = nullptr;
+  BlasFunctions<float> single_precision;
+  BlasFunctions<double> double_precision;
 };
 
 void set_blas(const BlasTable& table);
 bool has_blas();
 
-// Row-major C (m x n) = alpha op(A) op(B) + beta C, on the calling thread's BLAS.
-void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float* a, int lda,
-          const float* b, int ldb, float beta, float* c, int ldc);
-void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, double alpha, const double* a, int lda,
-          const double* b, int ldb, double beta, double* c, int ldc);
+// All matrices are row-major and all work is done on the calling thread. T is float or double.
+
+// C (m x n) = alpha op(A) op(B) + beta C.
+template <class T>
+void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, T alpha, const T* a, int lda, const T* b,
+          int ldb, T beta, T* c, int ldc);
+
+// B (n x columns) = op(L)^-1 B for lower triangular L (n x n).
+template <class T>
+void solve_triangle(bool transpose, int n, int columns, const T* l, int ldl, T* b, int ldb);
+
+// B (rows x n) = B L^-T for lower triangular L (n x n).
+template <class T>
+void solve_triangle_right(int n, int rows, const T* l, int ldl, T* b, int ldb);
+
+// A (n x n) = L L', L in place of the lower triangle. Returns the number of rows done: n unless row [that
+// number] shows that A is not positive definite.
+template <class T>
+int factor_triangle(int n, T* a, int lda);
 
 }  // namespace semproj

@@ -10,16 +10,20 @@ from . import kernels, metrics
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
+from .cca import CCA
 from .cllsi import CLLSI
 from .encoder import Encoder
 from .lsa import LSA
+from .opca import OPCA
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 
 __all__ = [
     "BM25",
+    "CCA",
     "CLLSI",
     "LSA",
+    "OPCA",
     "CustomWeighting",
     "Encoder",
     "LogTfIdf",

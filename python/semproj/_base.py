@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._persist import Persistent
 from ._types import Array
+from ._validation import check_sparse, without_duplicates
 from .kernels import Projection, project
 
 
@@ -21,6 +26,25 @@ class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     components_: Array
     mean_: Array | None
     n_threads: int | None
+
+    def transform(self, X: Any) -> Array:
+        """Project rows on the components.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components), of the dtype of ``components_``.
+        """
+        check_is_fitted(self, "components_")
+        return self._project(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        check_sparse(X)
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
+        return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
 
     def _packed(self, storage: str | None = None) -> Projection:
         """The projection in this storage, packed once per fitted ``components_``."""
@@ -67,9 +91,39 @@ class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return tags
 
 
+class ViewProjection(LinearModel):
+    """The projection of one view of a multi-view model: fitted when that is, and a linear model like any other."""
+
+    _arrays = ("components_",)
+    _scalars = ("n_features_in_",)
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads = n_threads
+
+    def _set(self, components: Array) -> ViewProjection:
+        self.components_ = components
+        self.n_features_in_ = components.shape[1]
+        return self
+
+
 def flip_signs(components: Array) -> Array:
     """The library's sign rule: the entry of largest magnitude of each row (the first on a tie) is positive."""
     peaks = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
     signs = np.where(peaks < 0, -1, 1).astype(components.dtype)
     components *= signs[:, None]
     return signs
+
+
+def progress_bar(show: bool, description: str, total: int | None, unit: str = "block") -> Any:
+    """A bar for long work; one that is not shown costs nothing."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=description, unit=unit, disable=not show)
+
+
+def warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
+    warnings.warn(
+        f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
+        ConvergenceWarning,
+        stacklevel=4,  # through fit and its decorator, to the caller
+    )

@@ -27,12 +27,15 @@ FORMAT = 1
 # Class name -> module. Only these are ever constructed from a file.
 _CLASSES = {
     "BM25": "weighting",
+    "CCA": "cca",
     "CLLSI": "cllsi",
     "Encoder": "encoder",
     "LSA": "lsa",
     "LogTfIdf": "weighting",
+    "OPCA": "opca",
     "TermCounter": "text",
     "TfIdf": "weighting",
+    "ViewProjection": "_base",
 }
 
 Arrays = dict[str, Array]

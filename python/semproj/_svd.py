@@ -1,17 +1,10 @@
-"""Leading singular vectors of a sparse matrix, by block Krylov iteration.
+"""Leading singular vectors of a sparse matrix.
 
 With M (long x short) the matrix or its transpose, perhaps centred, the eigenvectors of the short side's Gram
-operator A = M'M are wanted. An orthonormal basis V of the block Krylov space span{Q, AQ, A^2 Q, ...} is grown,
-the small matrix T = V'AV solved, and the best Ritz vectors taken. ``randomized`` stops when the basis is full
-(Musco and Musco 2015); ``lanczos`` restarts it with the Ritz vectors (thick restart) until the residuals
-``|A v - theta v| <= tol * theta`` hold for all.
+operator A = M'M are found in a block Krylov space (``_krylov``), and turned into right singular vectors.
 
-Cost for short side p, basis m in blocks of b: m/b products with A of b columns (4 z b flops each, z non-zeros),
-about 2 p m^2 flops of orthogonalisation in matrix products, O(m^3) for T. Memory: p m + 2 (p + chunk) b
-elements and one transposed copy of the matrix; M V is formed for a chunk of rows at a time.
-
-float32 input is multiplied in float32, but T, Gram matrices and every sum over the long dimension are double.
-All products run in fixed blocks, so the bits do not depend on the number of threads.
+A product with A of b columns costs 4 z b flops for z non-zeros. Memory beside the basis: one transposed copy of
+the matrix and 2 chunk b elements, as M V is formed for a chunk of rows at a time.
 """
 
 from __future__ import annotations
@@ -22,22 +15,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._threads import interruptible
+from ._krylov import complete, leading_eigenvectors, product
 from ._types import Array
 from ._validation import core_csr
 from .kernels import Projection
-
-DENSE = 256  # a short side up to this is solved whole: it takes milliseconds
-
-
-def block_width(rank: int) -> int:
-    """Columns multiplied together: many blocks make a good Krylov space, wide ones make speed."""
-    return min(64, max(16, -(-rank // 128) * 16))
-
-
-def basis_size(rank: int) -> int:
-    """Columns of the basis: on flat spectra, where it matters, this captures what six power iterations would."""
-    return max(5 * rank // 2 + 2 * block_width(rank), rank + 12 * block_width(rank))
 
 
 @dataclass
@@ -52,258 +33,109 @@ class Result:
 
 
 class SparseOperator:
-    """M = S - a b' (long x short): the matrix or its transpose, with centring as a rank-one term."""
+    """The Gram operator M'M of M = S - A B' (long x short), S sparse and A B' a few rank-one terms that centre it.
 
-    def __init__(self, X: Any, mean: Array | None, chunk_bytes: int, width: int, n_threads: int) -> None:
-        self.transposed = X.shape[0] < X.shape[1]
+    `shift` is (A, B) for X as it comes, in double; `transposed` says that M is X', and is by default what makes M
+    longer than wide. M V is formed for `chunk_bytes` worth of rows at a time.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        shift: tuple[Array, Array] | None,
+        *,
+        chunk_bytes: int,
+        width: int,
+        n_threads: int,
+        transposed: bool | None = None,
+    ) -> None:
+        self.transposed = X.shape[0] < X.shape[1] if transposed is None else transposed
         S = X.T.tocsr() if self.transposed else X
-        self.long, self.short = S.shape
+        self.long, self.size = S.shape
         self.dtype = X.dtype
         self.n_threads = n_threads
-        self.a = self.b = None
-        if mean is not None:
-            ones = np.ones(X.shape[0])
-            self.a, self.b = (mean, ones) if self.transposed else (ones, mean)
+        self.shift = shift if shift is None or not self.transposed else shift[::-1]
         rows = max(1024, int(chunk_bytes // (2 * width * self.dtype.itemsize)))
         self._chunks = []
         for begin in range(0, self.long, rows):
             part = S[begin : begin + rows] if self.long > rows else S
             self._chunks.append((begin, part, part.T.tocsr()))
 
-    def gram(self, V: Array, out: Array) -> Array:
+    def apply(self, V: Array, out: Array) -> Array:
         """out = M'M V, without ever holding all of M V."""
-        packed = self._pack(V)
-        shift = None if self.b is None else self.b @ V.astype(np.float64)
-        weight = np.zeros(V.shape[1])
+        packed, along = self._pack(V), self._along(V)
+        weight: Any = 0.0
         for i, (begin, part, part_t) in enumerate(self._chunks):
-            Y = self._multiply(part, packed)
-            if shift is not None:
-                a = self.a[begin : begin + len(Y)]  # type: ignore[index]
-                Y -= np.outer(a, shift).astype(self.dtype)
-                weight += a @ Y.astype(np.float64)
+            Y = np.empty((part.shape[0], V.shape[1]), self.dtype)
+            self._right(begin, part, packed, along, Y)
+            if self.shift is not None:
+                weight = weight + self.shift[0][begin : begin + len(Y)].T @ Y
             self._multiply(part_t, self._pack(Y), out, accumulate=i > 0)
-        if self.b is not None:
-            out -= np.outer(self.b, weight).astype(self.dtype)
+        if self.shift is not None:
+            out -= (self.shift[1] @ weight).astype(self.dtype)
         return out
 
     def right(self, V: Array) -> Array:
         """M V (long x width)."""
-        packed = self._pack(V)
+        packed, along = self._pack(V), self._along(V)
         Y = np.empty((self.long, V.shape[1]), self.dtype)
         for begin, part, _ in self._chunks:
-            self._multiply(part, packed, Y[begin : begin + part.shape[0]])
-        if self.b is not None:
-            Y -= np.outer(self.a, self.b @ V.astype(np.float64)).astype(self.dtype)  # type: ignore[arg-type]
+            self._right(begin, part, packed, along, Y[begin : begin + part.shape[0]])
         return Y
 
-    def dense_gram(self) -> Array:
+    def left(self, U: Array) -> Array:
+        """M'U (short x width)."""
+        out = np.empty((self.size, U.shape[1]), self.dtype)
+        for i, (begin, part, part_t) in enumerate(self._chunks):
+            self._multiply(part_t, self._pack(U[begin : begin + part.shape[0]]), out, accumulate=i > 0)
+        if self.shift is not None:
+            out -= (self.shift[1] @ (self.shift[0].T @ U)).astype(self.dtype)
+        return out
+
+    def dense(self) -> Array:
         """M'M in double, for a short side that is small enough."""
-        G = np.zeros((self.short, self.short))
-        for _, part, _ in self._chunks:
+        G = np.zeros((self.size, self.size))
+        SA: Any = 0.0
+        for begin, part, _ in self._chunks:
             part = part.astype(np.float64)
             G += (part.T @ part).toarray()
-        if self.a is not None and self.b is not None:
-            Sa = np.zeros(self.short)
-            for begin, part, _ in self._chunks:
-                Sa += part.T @ self.a[begin : begin + part.shape[0]]
-            G -= np.outer(Sa, self.b) + np.outer(self.b, Sa) - (self.a @ self.a) * np.outer(self.b, self.b)
+            if self.shift is not None:
+                SA = SA + part.T @ self.shift[0][begin : begin + part.shape[0]]
+        if self.shift is not None:
+            A, B = self.shift
+            G -= SA @ B.T + B @ SA.T - B @ (A.T @ A) @ B.T
         return G
+
+    def _along(self, V: Array) -> Array | None:
+        return None if self.shift is None else self.shift[1].T @ V
+
+    def _right(self, begin: int, part: Any, packed: Projection, along: Array | None, Y: Array) -> None:
+        self._multiply(part, packed, Y)
+        if self.shift is not None and along is not None:
+            Y -= (self.shift[0][begin : begin + len(Y)] @ along).astype(self.dtype)
 
     def _pack(self, V: Array) -> Projection:
         return Projection(V, self.dtype.name, self.n_threads)
 
-    def _multiply(self, S: Any, packed: Projection, out: Array | None = None, accumulate: bool = False) -> Array:
-        if out is None:
-            out = np.empty((S.shape[0], packed.shape[1]), self.dtype)
+    def _multiply(self, S: Any, packed: Projection, out: Array, accumulate: bool = False) -> None:
         _core.project(core_csr(S), packed._packed, out, None, False, accumulate, self.n_threads)
-        return out
 
 
-class KrylovBasis:
-    """An orthonormal basis V (p x m) that grows by blocks, with T = V'AV and the residual block behind it."""
+def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> Result:
+    """The k leading right singular vectors of the matrix behind `operator`, as rows.
 
-    def __init__(self, operator: SparseOperator, size: int, block: int, key: int) -> None:
-        self.op = operator
-        self.block = block
-        self.key = key
-        self.stream = 0
-        self.V = np.empty((operator.short, size), operator.dtype)
-        self.T = np.zeros((size, size))
-        self.filled = 0  # columns of V
-        self.expanded = 0  # of these, columns whose product with A is in T
-        self.neighbour = 0  # first column of V that A times the newest block can meet
-        self.coupling = np.zeros((0, 0))  # R of A V = V T + Q R [0 .. 0 I]
-        self._append(self._random(block))
-
-    def grow(self) -> bool:
-        """Multiply the newest block by A. False when the basis is full or A maps it into itself."""
-        V, start, end = self.V, self.expanded, self.filled
-        W = self.op.gram(V[:, start:end], np.empty((len(V), end - start), V.dtype))
-        size = float(np.sqrt(np.max(np.einsum("ij,ij->j", W, W, dtype=np.float64), initial=0.0)))
-        # A V is in the span of V and the newest block, so A times that block meets only the block and its
-        # neighbour (all of V after a restart). The second pass, over all, removes what rounding left.
-        H = np.zeros((end, end - start))
-        H[self.neighbour :] = self._orthogonalize(W, self.neighbour, end)
-        H += self._orthogonalize(W, 0, end)
-        self.neighbour = start
-        self.T[:end, start:end] = H
-        self.T[start:end, :end] = H.T
-        self.expanded = end
-        Q, self.coupling = self._orthonormal(W, size)
-        if len(self.coupling) and np.linalg.norm(self.coupling, axis=1).min() < 1e-2 * size:
-            # Normalising a short direction lifts its rounding errors, which are not orthogonal to V.
-            self._orthogonalize(Q, 0, end)
-            Q, R = self._orthonormal(Q, 1.0)
-            self.coupling = R @ self.coupling
-        room = V.shape[1] - end
-        if Q.shape[1] == 0 or Q.shape[1] > room:
-            self._next = Q
-            return False
-        self._append(Q)
-        return True
-
-    def ritz(self, k: int) -> tuple[Array, Array, Array]:
-        """The k largest Ritz values, their coefficients in V, and their residual norms."""
-        e = self.expanded
-        values, S = interruptible(np.linalg.eigh, self.T[:e, :e])
-        values, S = values[::-1][:k], S[:, ::-1][:, :k]
-        last = self.coupling.shape[1]
-        residuals = np.linalg.norm(self.coupling @ S[e - last :], axis=0)
-        return np.maximum(values, 0.0), S, residuals
-
-    def restart(self, values: Array, S: Array) -> None:
-        """Keep only the Ritz vectors S, and go on from the residual block."""
-        kept = S.shape[1]
-        self.V[:, :kept] = self.combine(S)
-        self.T[:] = 0.0
-        self.T[np.arange(kept), np.arange(kept)] = values
-        self.filled = self.expanded = kept
-        self.neighbour = 0
-        self._append(self._next)
-
-    def combine(self, S: Array) -> Array:
-        """V S."""
-        return _product(self.V[:, : len(S)], S, self.op.n_threads)
-
-    def _append(self, Q: Array) -> None:
-        self.V[:, self.filled : self.filled + Q.shape[1]] = Q
-        self.filled += Q.shape[1]
-
-    def _random(self, width: int) -> Array:
-        out = np.empty((len(self.V), width), self.V.dtype)
-        _core.fill_normal(out, self.key, self.stream, self.op.n_threads)
-        self.stream += 1
-        return self._orthonormal(out, np.inf)[0]
-
-    def _orthogonalize(self, W: Array, begin: int, end: int) -> Array:
-        """W -= V V'W for these columns of V; returns V'W."""
-        V = self.V[:, begin:end]
-        H: Array = _core.tall_cross(V, W, self.op.n_threads)
-        _core.tall_multiply(V, H.astype(V.dtype), -1.0, 1.0, W, self.op.n_threads)
-        return H
-
-    def _orthonormal(self, W: Array, size: float) -> tuple[Array, Array]:
-        """W = Q R with orthonormal Q, in double. Directions lost in rounding, relative to `size`, are dropped."""
-        n_threads = self.op.n_threads
-        Q, R = W.astype(np.float64), np.eye(W.shape[1])
-        for _ in range(4):
-            g, E = np.linalg.eigh(_core.tall_cross(Q, Q, n_threads))
-            largest = g[-1]
-            if not largest > 0:
-                return np.empty((len(W), 0), W.dtype), np.empty((0, W.shape[1]))
-            # A Gram matrix sees only the upper half of the digits: weak directions are lifted step by step.
-            lengths = np.sqrt(np.maximum(g, 1e-13 * largest))
-            Q = _product(Q, E / lengths, n_threads)
-            R = (E * lengths).T @ R
-            if g[0] > 1e-6 * largest:
-                break
-        U, lengths, Vt = np.linalg.svd(R)
-        keep = lengths > (0.0 if np.isinf(size) else 100 * np.finfo(W.dtype).eps * size)
-        return _product(Q, U[:, keep], n_threads).astype(W.dtype), lengths[keep, None] * Vt[keep]
-
-
-def _product(A: Array, C: Array, n_threads: int) -> Array:
-    """Tall A times small C."""
-    out = np.empty((len(A), C.shape[1]), A.dtype)
-    _core.tall_multiply(A, np.ascontiguousarray(C, dtype=A.dtype), 1.0, 0.0, out, n_threads)
-    return out
-
-
-def leading_vectors(
-    operator: SparseOperator,
-    k: int,
-    *,
-    size: int,
-    block: int,
-    solver: str,
-    tol: float,
-    max_restarts: int,
-    key: int,
-    progress: Any,
-) -> Result:
-    """The k leading right singular vectors of the matrix behind `operator`."""
-    if operator.short <= max(size, DENSE):
-        values, vectors = np.linalg.eigh(operator.dense_gram())
-        values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
-        short = np.ascontiguousarray(vectors.astype(operator.dtype))
-        return _finish(operator, values, short, np.zeros(k), True, 0, key)
-
-    basis = KrylovBasis(operator, size, block, key)
-    restarts = 0
-    while True:
-        while basis.grow():
-            progress.update(1)
-        progress.update(1)
-        keep = min(basis.expanded, k + max(16, (size - k) // 4))
-        values, S, residuals = basis.ritz(keep)
-        relative = residuals[:k] / np.maximum(values[:k], np.finfo(np.float64).tiny)
-        exact = basis._next.shape[1] == 0
-        reachable = np.finfo(operator.dtype).eps * values[0]  # what rounding in A V leaves
-        converged = exact or bool((residuals[:k] <= np.maximum(tol * values[:k], reachable)).all())
-        if solver == "randomized" or converged or restarts >= max_restarts:
-            break
-        room = size - basis._next.shape[1]
-        basis.restart(values[:room], S[:, :room])
-        restarts += 1
-    short = basis.combine(S[:, :k])
-    return _finish(operator, values[:k], short, relative, converged, restarts, key)
-
-
-def _finish(
-    operator: SparseOperator,
-    values: Array,
-    short: Array,
-    residuals: Array,
-    converged: bool,
-    restarts: int,
-    key: int,
-) -> Result:
-    """Right vectors as rows. From left vectors U they are M'U, solved once more for orthonormal directions."""
-    vectors = short
+    From left vectors U they are M'U, solved once more for orthonormal directions.
+    """
+    found = leading_eigenvectors(operator, k, key=key, **options)
+    values, vectors = found.values, found.vectors
     if operator.transposed:
-        Z = operator.right(short)
+        Z = operator.right(vectors)
         g, E = np.linalg.eigh(_core.tall_cross(Z, Z, operator.n_threads))
         values, E = np.maximum(g[::-1], 0.0), E[:, ::-1]
-        # Directions without a singular value become zero vectors here; _complete fills them.
+        # Directions without a singular value become zero vectors here; complete fills them.
         present = values > values.max(initial=0.0) * np.finfo(Z.dtype).eps ** 2
         scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present & (values > 0))
-        vectors = _product(Z, E * scale, operator.n_threads)
-    vectors, values = _complete(vectors, values, key)
-    return Result(np.sqrt(values), np.ascontiguousarray(vectors.T), residuals, converged, restarts)
-
-
-def _complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:
-    """Directions of singular value zero are arbitrary: make them orthonormal, whatever the rounding left there."""
-    k = len(values)
-    norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64))
-    eps = np.finfo(vectors.dtype).eps
-    weak = (values <= values.max(initial=0.0) * eps * 8) | (np.abs(norms - 1) > 1e-2)
-    if not weak.any():
-        return vectors, values
-    good = vectors[:, ~weak].astype(np.float64)
-    fill = np.random.default_rng(key).standard_normal((len(vectors), int(weak.sum())))
-    for _ in range(2):
-        fill -= good @ (good.T @ fill)
-        fill = np.linalg.qr(fill)[0]
-    completed = np.concatenate([good, fill], axis=1).astype(vectors.dtype)
-    return completed, np.concatenate([values[~weak], np.zeros(k - good.shape[1])])
+        vectors, values = complete(product(Z, E * scale, operator.n_threads), values, key)
+    return Result(
+        np.sqrt(values), np.ascontiguousarray(vectors.T), found.residuals, found.converged, found.n_restarts
+    )

@@ -88,9 +88,9 @@ class _SingleThreadedBlas:
 
         with self._lock:
             if not _core.has_blas():
-                from scipy.linalg import cython_blas
+                from scipy.linalg import cython_blas, cython_lapack
 
-                _core.use_blas(cython_blas.__pyx_capi__)
+                _core.use_blas({**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
             if self._depth == 0:
                 _let_any_thread_set_limits()
                 self._limiter = threadpool_limits(limits=1, user_api="blas")
@@ -151,3 +151,8 @@ def single_threaded_blas() -> Iterator[None]:
         yield
     finally:
         _blas.leave()
+
+
+def half_of_memory() -> int:
+    """What a solver may use when it is not told: half of the machine's memory, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
@@ -52,6 +52,14 @@ def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.
     number = float(value)
     if not np.isfinite(number) or number < low or number > high:
         raise ValueError(f"{name}: expected a finite number, {_interval(low, high)}, got {value}")
+    return number
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A finite number above zero."""
+    number = check_real(value, name)
+    if number <= 0:
+        raise ValueError(f"{name}: expected a number above 0, got {value}")
     return number
 
 
@@ -140,6 +148,41 @@ def without_duplicates(x: Any) -> Any:
     x = x.copy()
     x.sum_duplicates()
     return x
+
+
+def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+    """CSR matrices whose rows belong together, one per language; with one vocabulary or each with its own."""
+    if sp.issparse(X) or not isinstance(X, Sequence):
+        raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
+    if not X:
+        raise ValueError("X: expected at least one matrix")
+    for i, x in enumerate(X):
+        check_sparse(x, f"X[{i}]")
+    views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
+    for i, view in enumerate(views):
+        if view.shape[0] != views[0].shape[0] or (shared_columns and view.shape[1] != views[0].shape[1]):
+            what = "rows and columns" if shared_columns else "rows"
+            raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; {what} must align")
+    return views
+
+
+def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+    """Two or more aligned views of finite numbers in one floating dtype, sorted, none of them empty."""
+    views = aligned_views(X, shared_columns=shared_columns)
+    if len(views) < 2:
+        raise ValueError("X: expected at least two matrices, one per language, got 1")
+    dtype = np.float32 if all(view.dtype == np.float32 for view in views) else np.float64
+    result = []
+    for i, view in enumerate(views):
+        if min(view.shape) == 0:
+            raise ValueError(f"X[{i}]: is empty, of shape {view.shape}")
+        if not np.isfinite(view.data).all():
+            raise ValueError(f"X[{i}]: contains NaN or infinity")
+        view = without_duplicates(view.astype(dtype, copy=False))
+        if view.nnz == 0:
+            raise ValueError(f"X[{i}]: has no non-zero entries")
+        result.append(view if view.has_sorted_indices else view.sorted_indices())
+    return result
 
 
 def core_csr(x: Any, name: str = "X") -> _core.Csr:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._types import Array
-from ._validation import as_csr, check_sparse, keeps_previous_fit
+from ._validation import aligned_views, as_csr, keeps_previous_fit
 from .lsa import LSA
 from .weighting import LogTfIdf, TermWeighting
 
@@ -139,23 +139,6 @@ class CLLSI(LSA):
     def _restored(self) -> None:
         if isinstance(self.weighting, str) and self.weighting == "weighting_":
             self.weighting = clone(self.weighting_)
-
-
-def aligned_views(X: Any) -> list[Any]:
-    """CSR matrices of one shape, one per language."""
-    if sp.issparse(X) or not isinstance(X, Sequence):
-        raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
-    if not X:
-        raise ValueError("X: expected at least one matrix")
-    for i, x in enumerate(X):
-        check_sparse(x, f"X[{i}]")
-    views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
-    for i, view in enumerate(views):
-        if view.shape != views[0].shape:
-            raise ValueError(
-                f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; rows and columns must align"
-            )
-    return views
 
 
 def _joined(views: list[Any], weighting: TermWeighting | None) -> Any:

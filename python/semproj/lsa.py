@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ._base import LinearModel, flip_signs
-from ._svd import SparseOperator, basis_size, block_width, leading_vectors
+from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._krylov import basis_size, block_width
+from ._svd import SparseOperator, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import (
     check_choice,
     check_integer,
     check_real,
-    check_sparse,
     keeps_previous_fit,
     seed_key,
-    without_duplicates,
 )
 
 __all__ = ["LSA"]
@@ -136,22 +134,12 @@ class LSA(LinearModel):
         self.residuals_ = result.residuals
         self.n_iter_ = result.n_restarts + 1
         if self.solver == "lanczos" and not result.converged:
-            _warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
+            warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Same as ``fit(X).transform(X)``."""
         return self.fit(X).transform(X)
-
-    def transform(self, X: Any) -> Array:
-        """Project rows on the components.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components), of the dtype of ``components_``.
-        """
-        check_is_fitted(self, "components_")
-        return self._project(self._validated(X, reset=False))
 
     def inverse_transform(self, Z: Any) -> Array:
         """The dense rows that projected rows stand for.
@@ -201,8 +189,9 @@ class LSA(LinearModel):
         size, chunk_bytes = _plan(X, rank, self.max_memory)
         block = block_width(rank)
         blocks = -(-size // block) if self.solver == "randomized" else None
-        with single_threaded_blas(), _progress(self.progress, self.solver, blocks) as bar:
-            operator = SparseOperator(X, mean, chunk_bytes, block, threads)
+        with single_threaded_blas(), progress_bar(self.progress, f"LSA ({self.solver})", blocks) as bar:
+            shift = None if mean is None else (np.ones((X.shape[0], 1)), mean[:, None])
+            operator = SparseOperator(X, shift, chunk_bytes=chunk_bytes, width=block, n_threads=threads)
             return leading_vectors(
                 operator,
                 rank,
@@ -255,11 +244,6 @@ class LSA(LinearModel):
             )
         return int(self.n_components)
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        check_sparse(X)
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
-        return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
-
 
 def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
     """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
@@ -297,21 +281,3 @@ def _svd_of_rows(rows: Array, k: int) -> tuple[Array, Array]:
     with single_threaded_blas():
         _, values, components = svd(rows, full_matrices=False)
     return np.ascontiguousarray(components[:k]), values[:k].astype(np.float64)
-
-
-def _progress(show: bool, solver: str, blocks: int | None) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=blocks, desc=f"LSA ({solver})", unit="block", disable=not show)
-
-
-def _warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
-        ConvergenceWarning,
-        stacklevel=4,  # through fit and its decorator, to the caller
-    )

@@ -1,0 +1,211 @@
+"""Generalised eigenproblems S v = lambda N v, with S = M'M sparse and N positive definite.
+
+Three ways to a symmetric problem that ``_krylov`` can solve:
+
+    Whitened       A = L^-1 S L^-T with N = L L', and v = L^-T w: 2 p^2 flops a column, for p terms
+    DocumentSide   B = M N^-1 M' and v = N^-1 M'u / sqrt(lambda), with N = E'E + ridge I solved by
+      Woodbury            a factor of E E' + ridge I, where there are fewer rows than terms
+      ConjugateGradient   products alone, where neither matrix fits in memory
+
+In each of them v'Nv = 1. Dense matrices are summed in double (``kernels/gram``); factors and products are in the
+dtype of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import _core
+from ._krylov import product
+from ._svd import SparseOperator
+from ._types import Array
+from ._validation import core_csr
+
+
+def ridged_gram(X: Any, ridge: float, n_threads: int, columns: Any = None) -> Array:
+    """Lower triangle of X'X + ridge I, dense. `columns` is X' by rows, if the caller has it."""
+    size = X.shape[1]
+    out = np.zeros((size, size), X.dtype)
+    columns = X.T.tocsr() if columns is None else columns
+    _core.sparse_gram(core_csr(X), core_csr(columns), 1.0, out, n_threads)
+    out[np.arange(size), np.arange(size)] += X.dtype.type(ridge)
+    return out
+
+
+class BlockFactor:
+    """L of a block-diagonal N = L L'. The blocks are factored in place; their upper triangles are never read."""
+
+    def __init__(self, blocks: Sequence[Array], n_threads: int) -> None:
+        self.blocks = list(blocks)
+        self.n_threads = n_threads
+        ends = np.cumsum([len(block) for block in self.blocks]).tolist()
+        self.slices = [slice(end - len(block), end) for end, block in zip(ends, self.blocks, strict=True)]
+        for block in self.blocks:
+            if _core.cholesky(block, n_threads) < len(block):
+                raise ValueError(
+                    f"gamma: too small for {block.dtype} input, the noise covariance is singular to its precision"
+                )
+
+    def solve(self, X: Array, *, transpose: bool) -> Array:
+        """X = L^-1 X or L^-T X, in place."""
+        for part, block in zip(self.slices, self.blocks, strict=True):
+            _core.solve_lower(block, transpose, X[part], self.n_threads)
+        return X
+
+
+class DenseOperator:
+    """The Gram operator M'M of a dense M."""
+
+    def __init__(self, M: Array, n_threads: int) -> None:
+        self.M, self.transposed = M, np.ascontiguousarray(M.T)
+        self.size, self.dtype, self.n_threads = M.shape[1], M.dtype, n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = M'M V."""
+        out[:] = product(self.transposed, product(self.M, V, self.n_threads), self.n_threads)
+        return out
+
+    def dense(self) -> Array:
+        """M'M, in double."""
+        M = self.M.astype(np.float64)
+        G: Array = M.T @ M
+        return G
+
+
+class Whitened:
+    """A = L^-1 (S + ridge I) L^-T."""
+
+    def __init__(self, signal: SparseOperator | DenseOperator, factor: BlockFactor, ridge: float = 0.0) -> None:
+        self.signal = signal
+        self.factor = factor
+        self.ridge = ridge
+        self.size, self.dtype, self.n_threads = signal.size, signal.dtype, signal.n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        X = self.factor.solve(np.array(V, order="C"), transpose=True)
+        self.signal.apply(X, out)
+        if self.ridge:
+            out += self.dtype.type(self.ridge) * X
+        return self.factor.solve(out, transpose=False)
+
+    def dense(self) -> Array:
+        """A, in double."""
+        from scipy.linalg import solve_triangular
+
+        A = self.signal.dense()
+        A[np.arange(self.size), np.arange(self.size)] += self.ridge
+        for _ in range(2):  # A is symmetric: its rows after its columns
+            for part, block in zip(self.factor.slices, self.factor.blocks, strict=True):
+                A[part] = solve_triangular(block.astype(np.float64), A[part], lower=True)
+            A = A.T.copy()
+        return (A + A.T) / 2
+
+    def vectors(self, W: Array, values: Array) -> Array:
+        """v of the eigenvectors w, as columns."""
+        return self.factor.solve(np.array(W, order="C"), transpose=True)
+
+
+class Solver(Protocol):
+    """N^-1 for a block of right-hand sides."""
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+
+
+class DocumentSide:
+    """B = M N^-1 M', for M = the rows of documents."""
+
+    def __init__(self, documents: SparseOperator, noise: Solver) -> None:
+        self.documents = documents
+        self.noise = noise
+        self.size, self.dtype, self.n_threads = documents.long, documents.dtype, documents.n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = B V."""
+        out[:] = self.documents.right(self.noise.solve(self.documents.left(V)))
+        return out
+
+    def dense(self) -> Array:
+        """B, in double."""
+        B = np.empty((self.size, self.size), self.dtype)
+        for begin in range(0, self.size, 256):
+            unit = np.zeros((self.size, min(256, self.size - begin)), self.dtype)
+            unit[begin : begin + unit.shape[1]] = np.eye(unit.shape[1])
+            B[:, begin : begin + unit.shape[1]] = self.documents.right(self.noise.solve(self.documents.left(unit)))
+        B = B.astype(np.float64)
+        return (B + B.T) / 2
+
+    def vectors(self, U: Array, values: Array) -> Array:
+        """v of the eigenvectors u, as columns. Zero where the eigenvalue is."""
+        present = values > values.max(initial=0.0) * np.finfo(self.dtype).eps
+        scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present)
+        return self.noise.solve(self.documents.left(U)) * scale.astype(self.dtype)
+
+
+class Woodbury:
+    """N^-1 X = (X - E' (E E' + ridge I)^-1 E X) / ridge, for N = E'E + ridge I."""
+
+    def __init__(self, E: Any, ridge: float, n_threads: int) -> None:
+        self.E = _whole(E, n_threads)
+        self.ridge = ridge
+        self.factor = BlockFactor([ridged_gram(E.T.tocsr(), ridge, n_threads, columns=E)], n_threads)
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+        Y = self.factor.solve(self.E.right(X), transpose=False)
+        Z: Array = X - self.E.left(self.factor.solve(Y, transpose=True))
+        Z /= X.dtype.type(self.ridge)
+        return Z
+
+
+class ConjugateGradient:
+    """N^-1 by conjugate gradients, preconditioned with the diagonal, for N = E'E + ridge I.
+
+    About sqrt(condition) products with E and E' each; all columns go together until the last has converged.
+    """
+
+    MAX_STEPS = 500
+
+    def __init__(self, E: Any, ridge: float, tol: float, n_threads: int) -> None:
+        self.E = _whole(E, n_threads)
+        self.ridge = E.dtype.type(ridge)
+        self.tol = max(tol, 4 * float(np.finfo(E.dtype).eps))
+        squares = np.bincount(E.indices, weights=E.data.astype(np.float64) ** 2, minlength=E.shape[1])
+        self.inverse_diagonal = (1.0 / (squares + ridge)).astype(E.dtype)[:, None]
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+        Z = np.zeros_like(X)
+        residual = X.copy()
+        P = self.inverse_diagonal * residual
+        rho = _dots(residual, P)
+        goal = self.tol**2 * rho
+        for _ in range(self.MAX_STEPS):
+            if (rho <= goal).all():
+                return Z
+            Q = self.E.apply(P, np.empty_like(P))
+            Q += self.ridge * P
+            # A column that is done has nothing left to divide by.
+            step = np.divide(rho, _dots(P, Q), out=np.zeros_like(rho), where=rho > 0).astype(X.dtype)
+            Z += step * P
+            residual -= step * Q
+            preconditioned = self.inverse_diagonal * residual
+            previous, rho = rho, _dots(residual, preconditioned)
+            P *= np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0).astype(X.dtype)
+            P += preconditioned
+        worst = float(np.sqrt(np.max(rho / np.maximum(goal, np.finfo(np.float64).tiny))) * self.tol)
+        raise ValueError(f"gamma: too small, conjugate gradients stopped at a relative residual of {worst:.1e}")
+
+
+def _whole(E: Any, n_threads: int) -> SparseOperator:
+    return SparseOperator(E, None, chunk_bytes=2**62, width=1, n_threads=n_threads, transposed=False)
+
+
+def _dots(X: Array, Y: Array) -> Array:
+    """Inner products of columns, in double."""
+    products: Array = np.einsum("ij,ij->j", X, Y, dtype=np.float64)
+    return products

@@ -1,0 +1,316 @@
+"""Canonical correlation analysis of two or more views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._base import ViewProjection, flip_signs, progress_bar, warn_not_converged
+from ._generalized import BlockFactor, DenseOperator, Whitened, ridged_gram
+from ._krylov import basis_size, block_width, leading_eigenvectors, product
+from ._persist import Persistent
+from ._svd import SparseOperator
+from ._threads import half_of_memory, resolve_threads, single_threaded_blas
+from ._types import Array
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_real,
+    keeps_previous_fit,
+    seed_key,
+    weighted_views,
+)
+
+__all__ = ["CCA"]
+
+SOLVERS = ("auto", "cholesky", "dual")
+
+
+class CCA(Persistent, BaseEstimator):  # type: ignore[misc]
+    """Ridge CCA: one projection per view, so that the projections of a document correlate.
+
+    The generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more views
+    with vocabularies of their own: S holds the covariances between views, N those within, plus ``gamma`` on the
+    diagonal.
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    gamma : float, default 10.0
+        The ridge. It is tuned on held-out pairs: the paper has 10 and 3 for log(tf)-idf rows.
+    solver : {"auto", "cholesky", "dual"}, default "auto"
+        Both find the same components. "cholesky" factors the covariance of each view's features; "dual" first
+        rotates the views into the space of their rows, for fewer rows than features. "auto" takes the cheaper one.
+    tol : float, default 5e-3
+        Relative residual at which a component counts as converged; see :class:`semproj.OPCA`.
+    max_iter : int, default 100
+        Restarts of the eigensolver at most. A warning tells when they were not enough.
+    max_memory : int or None
+        Bytes of working memory, the result included. None means half of the machine's.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    views_ : list of linear models
+        One per view, each with ``components_`` of shape (n_components, n_features of the view) and ``transform``;
+        an :class:`semproj.Encoder` takes them.
+    eigenvalues_ : array of shape (n_components,)
+        For two views the canonical correlations, in general up to the number of views less one.
+    residuals_ : array of shape (n_components,)
+    converged_ : bool
+    n_iter_ : int
+    solver_ : str
+
+    Notes
+    -----
+    Rows v = (v_1, v_2, ...) have v'Nv = 1, and each view the same share of it when there are two. The entry of
+    largest magnitude of v is positive. A projected row is ``X v_m``: means are taken out of the covariances, but
+    not out of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> english = np.array([[2.0, 0], [0, 1], [1, 1], [0, 3]])
+    >>> spanish = np.array([[1.5, 0, 0], [0, 2, 1], [1, 1, 0], [0, 2, 2]])
+    >>> model = sj.CCA(n_components=1, gamma=0.01, random_state=0).fit([english, spanish])
+    >>> model.transform(english, view=0).shape, model.transform(spanish, view=1).shape
+    ((4, 1), (4, 1))
+    >>> bool(model.eigenvalues_[0] > 0.99)
+    True
+    """
+
+    _arrays = ("_components", "eigenvalues_", "residuals_")
+    _scalars = ("_widths", "converged_", "n_iter_", "solver_")
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        gamma: float = 10.0,
+        solver: str = "auto",
+        tol: float = 5e-3,
+        max_iter: int = 100,
+        max_memory: int | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, X: Sequence[Any], y: Any = None) -> CCA:
+        """Fit on aligned rows.
+
+        Parameters
+        ----------
+        X : list of sparse matrices or arrays of shape (n_samples, n_features of the view)
+            Row i of each is the same document.
+        """
+        self._check_parameters()
+        views = weighted_views(X, shared_columns=False)
+        rank = self._checked_rank(views)
+        solver, size = self._plan(views, rank)
+        with (
+            single_threaded_blas(),
+            progress_bar(self.progress, f"CCA ({solver})", -(-size // block_width(rank))) as bar,
+        ):
+            problem = (_TermSide if solver == "cholesky" else _RowSide)(
+                views, self.gamma, block_width(rank), resolve_threads(self.n_threads)
+            )
+            found = leading_eigenvectors(
+                problem.operator,
+                rank,
+                size=size,
+                block=block_width(rank),
+                solver="lanczos",
+                tol=self.tol,
+                max_restarts=self.max_iter,
+                key=seed_key(self.random_state),
+                progress=bar,
+            )
+            vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
+        components = np.ascontiguousarray(np.concatenate(vectors).T.astype(views[0].dtype))
+        if not np.isfinite(components).all():
+            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
+        flip_signs(components)
+        self._components = components
+        self._widths = [view.shape[1] for view in views]
+        # S + N was solved, which has the same vectors and is positive: its eigenvalues are larger by one.
+        self.eigenvalues_ = (found.values - 1.0).astype(components.dtype)
+        self.residuals_ = found.residuals
+        self.converged_ = found.converged
+        self.n_iter_ = found.n_restarts + 1
+        self.solver_ = solver
+        self._restored()
+        if not found.converged:
+            warn_not_converged(self.max_iter, float(found.residuals.max()), self.tol)
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
+        """Fit, then project each view: ``[transform(x, view=m) for m, x in enumerate(X)]``."""
+        self.fit(X)
+        return [self.transform(x, view=m) for m, x in enumerate(X)]
+
+    def transform(self, X: Any, view: int = 0) -> Array:
+        """Project rows of one view.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features of the view)
+        view : int, default 0
+            Which of the views of ``fit`` the rows belong to.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
+        check_is_fitted(self, "views_")
+        check_integer(view, "view", low=0, high=len(self.views_) - 1)
+        return self.views_[view].transform(X)
+
+    def _restored(self) -> None:
+        ends = np.cumsum(self._widths)
+        self.views_ = [
+            ViewProjection(self.n_threads)._set(np.ascontiguousarray(self._components[:, end - width : end]))
+            for end, width in zip(ends, self._widths, strict=True)
+        ]
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_positive(self.gamma, "gamma")
+        check_choice(self.solver, "solver", SOLVERS)
+        check_real(self.tol, "tol", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
+        resolve_threads(self.n_threads)
+
+    def _checked_rank(self, views: list[Any]) -> int:
+        largest = min(views[0].shape[0], *(view.shape[1] for view in views))
+        if self.n_components > largest:
+            raise ValueError(
+                f"n_components: expected at most {largest}, the smallest of the views' rows and columns, "
+                f"got {self.n_components}"
+            )
+        return int(self.n_components)
+
+    def _plan(self, views: list[Any], rank: int) -> tuple[str, int]:
+        """The solver and the columns of its basis."""
+        memory = self.max_memory or half_of_memory()
+        n, item = views[0].shape[0], views[0].dtype.itemsize
+        widths = [view.shape[1] for view in views]
+        size, width = basis_size(rank), block_width(rank)
+        entries = sum(view.nnz for view in views)
+        basis = 24 * size**2 + (n + sum(widths)) * 6 * width * item
+        needs = {
+            "cholesky": 4 * entries * (item + 4)
+            + basis
+            + (sum(w * w for w in widths) + sum(widths) * size) * item,
+            "dual": 2 * entries * 12 + basis + 8 * (3 * len(views) * n * n + len(views) * n * size),
+        }
+        solver = self.solver
+        if solver == "auto":
+            # A factor costs the cube of its side. The rotation takes four more, and in double.
+            dual_first = 8 * len(views) * n**3 < sum(w**3 for w in widths)
+            order = ("dual", "cholesky") if dual_first else ("cholesky", "dual")
+            solver = next((name for name in order if needs[name] <= memory), order[0])
+        if needs[solver] > memory:
+            raise ValueError(
+                f"max_memory: {memory} bytes are too few for solver {solver!r}, which needs about {needs[solver]}"
+            )
+        return solver, size
+
+
+class _TermSide:
+    """The views as they are; N is the covariance of each one's features."""
+
+    def __init__(self, views: list[Any], gamma: float, width: int, n_threads: int) -> None:
+        n, dtype = views[0].shape[0], views[0].dtype
+        means = [_mean(view) for view in views]
+        joined = sp.hstack(views, format="csr")
+        joined.data *= dtype.type(1 / np.sqrt(n))
+        signal = SparseOperator(
+            joined,
+            (np.full((n, 1), 1 / np.sqrt(n)), np.concatenate(means)[:, None]),
+            chunk_bytes=2**62,
+            width=width,
+            n_threads=n_threads,
+            transposed=False,
+        )
+        blocks = []
+        for view, mean in zip(views, means, strict=True):
+            block = ridged_gram(view * dtype.type(1 / np.sqrt(n)), gamma, n_threads)
+            for i in range(len(block)):  # row by row: the outer product would be as large as the block
+                block[i, : i + 1] -= (mean[i] * mean[: i + 1]).astype(dtype)
+            blocks.append(block)
+        self.factor = BlockFactor(blocks, n_threads)
+        self.operator = Whitened(signal, self.factor, ridge=gamma)
+
+    def vectors(self, V: Array) -> list[Array]:
+        return [V[part] for part in self.factor.slices]
+
+
+class _RowSide:
+    """Views with more features than rows, rotated into the space of their rows.
+
+    With X the centred view and X X' = R R', the columns of Q = X' R^-T are orthonormal and X = R Q'. So R takes
+    the place of X, and v = Q b. In double: X X' is singular, as X is centred, and gets a ridge at the level of
+    rounding.
+    """
+
+    def __init__(self, views: list[Any], gamma: float, width: int, n_threads: int) -> None:
+        n = views[0].shape[0]
+        self.n_threads = n_threads
+        self.views = [view.astype(np.float64) / np.sqrt(n) for view in views]
+        self.rotations = [_row_factor(view, n_threads) for view in self.views]
+        joined = np.concatenate([np.tril(R) for R in self.rotations], axis=1)
+        blocks = []
+        for m in range(len(views)):
+            R = np.ascontiguousarray(joined[:, m * n : (m + 1) * n])
+            block = product(np.ascontiguousarray(R.T), R, n_threads)
+            block[np.arange(n), np.arange(n)] += gamma
+            blocks.append(block)
+        self.operator = Whitened(DenseOperator(joined, n_threads), BlockFactor(blocks, n_threads), ridge=gamma)
+
+    def vectors(self, B: Array) -> list[Array]:
+        n = self.views[0].shape[0]
+        result = []
+        for m, (view, R) in enumerate(zip(self.views, self.rotations, strict=True)):
+            a = np.ascontiguousarray(B[m * n : (m + 1) * n])
+            _core.solve_lower(R, True, a, self.n_threads)
+            result.append(view.T @ (a - a.mean(axis=0)))
+        return result
+
+
+def _row_factor(X: Any, n_threads: int) -> Array:
+    """R of X X' = R R' for centred rows."""
+    n = X.shape[0]
+    K = ridged_gram(X.T.tocsr(), 0.0, n_threads, columns=X)
+    K = K + np.tril(K, -1).T
+    means = K.mean(axis=0)
+    K -= means[:, None] + means[None, :] - means.mean()
+    K[np.arange(n), np.arange(n)] += n * np.finfo(np.float64).eps * K.diagonal().max()
+    return BlockFactor([K], n_threads).blocks[0]
+
+
+def _mean(X: Any) -> Array:
+    mean: Array = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]) / X.shape[0]
+    return mean

@@ -1,0 +1,268 @@
+"""Oriented principal component analysis of documents in several languages."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._generalized import BlockFactor, ConjugateGradient, DocumentSide, Whitened, Woodbury, ridged_gram
+from ._krylov import basis_size, block_width, leading_eigenvectors
+from ._svd import SparseOperator
+from ._threads import half_of_memory, resolve_threads, single_threaded_blas
+from ._types import Array
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_real,
+    keeps_previous_fit,
+    seed_key,
+    weighted_views,
+)
+
+__all__ = ["OPCA"]
+
+SOLVERS = ("auto", "cholesky", "dual", "cg")
+
+
+class OPCA(LinearModel):
+    """Oriented PCA: directions in which documents vary while their translations do not.
+
+    The generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010: the signal S is the
+    covariance of the documents of all languages, each about its own mean, and the noise N the covariance of the
+    differences between translations, plus ``gamma`` on the diagonal. The components maximise v'Sv / v'Nv.
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    gamma : float, default 0.1
+        Added to the noise of every term: how little a term is trusted whose translations never differed.
+    solver : {"auto", "cholesky", "dual", "cg"}, default "auto"
+        All find the same components. "cholesky" factors N, a dense matrix of ``n_features ** 2`` elements; "dual"
+        factors one of (languages - 1) * documents rows, smaller when there are fewer documents than terms; "cg"
+        factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first two that
+        fits ``max_memory``, and "cg" when none does.
+    tol : float, default 5e-3
+        Relative residual ``|S v - lambda N v| / lambda``, in the metric of N, at which a component counts as
+        converged. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
+    max_iter : int, default 100
+        Restarts of the eigensolver at most. A warning tells when they were not enough.
+    max_memory : int or None
+        Bytes of working memory, the result included. None means half of the machine's.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Rows v, with v'Nv = 1. Sign rule: the entry of largest magnitude of each row is positive.
+    eigenvalues_ : array of shape (n_components,)
+        Signal-to-noise ratios, largest first.
+    residuals_ : array of shape (n_components,)
+    converged_ : bool
+    n_iter_ : int
+    solver_ : str
+        The solver that was used.
+
+    Notes
+    -----
+    A projected row is ``D v``: means are taken out of S, but not out of documents.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> english = np.array([[2.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]])
+    >>> spanish = np.array([[0, 0, 1.5, 0], [0, 0, 0, 2], [0, 0, 1, 1]])
+    >>> model = sj.OPCA(n_components=2, random_state=0).fit([english, spanish])
+    >>> sj.metrics.top1(model.transform(english), model.transform(spanish))
+    1.0
+    """
+
+    _arrays = ("components_", "eigenvalues_", "residuals_")
+    _scalars = ("converged_", "n_iter_", "solver_", "n_features_in_")
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        gamma: float = 0.1,
+        solver: str = "auto",
+        tol: float = 5e-3,
+        max_iter: int = 100,
+        max_memory: int | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, X: Sequence[Any], y: Any = None) -> OPCA:
+        """Fit on aligned documents.
+
+        Parameters
+        ----------
+        X : list of sparse matrices or arrays, all of shape (n_documents, n_features)
+            Weighted rows, one matrix per language: row i of each is the same document, and a term that languages
+            share has one column.
+        """
+        self._check_parameters()
+        views = weighted_views(X)
+        rank = self._checked_rank(views)
+        threads = resolve_threads(self.n_threads)
+        noise = contrasts(views)
+        if noise.nnz == 0:
+            warnings.warn(
+                "X: the views are identical, so there is no noise but gamma; the components are those of PCA",
+                stacklevel=3,
+            )
+        plan = _plan(views, noise, rank, self.solver, self.max_memory or half_of_memory())
+        with (
+            single_threaded_blas(),
+            progress_bar(self.progress, f"OPCA ({plan.solver})", -(-plan.size // block_width(rank))) as bar,
+        ):
+            problem = _problem(views, noise, plan, self.gamma, self.tol, block_width(rank), threads)
+            found = leading_eigenvectors(
+                problem,
+                rank,
+                size=plan.size,
+                block=block_width(rank),
+                solver="lanczos",
+                tol=self.tol,
+                max_restarts=self.max_iter,
+                key=seed_key(self.random_state),
+                progress=bar,
+            )
+            components = np.ascontiguousarray(problem.vectors(found.vectors, found.values).T)
+        if not np.isfinite(components).all():
+            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
+        flip_signs(components)
+        self.n_features_in_ = views[0].shape[1]
+        self.components_ = components
+        self._packed_cache: dict[str, Any] = {}
+        self.eigenvalues_ = found.values.astype(components.dtype)
+        self.residuals_ = found.residuals
+        self.converged_ = found.converged
+        self.n_iter_ = found.n_restarts + 1
+        self.solver_ = plan.solver
+        if not found.converged:
+            warn_not_converged(self.max_iter, float(found.residuals.max()), self.tol)
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+        """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
+        self.fit(X)
+        return [self.transform(x) for x in X]
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_positive(self.gamma, "gamma")
+        check_choice(self.solver, "solver", SOLVERS)
+        check_real(self.tol, "tol", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
+        resolve_threads(self.n_threads)
+
+    def _checked_rank(self, views: list[Any]) -> int:
+        n, p = views[0].shape
+        if self.n_components > min(len(views) * n, p):
+            raise ValueError(
+                f"n_components: expected at most min(n_features = {p}, documents of all languages = "
+                f"{len(views) * n}), got {self.n_components}"
+            )
+        return int(self.n_components)
+
+
+def contrasts(views: list[Any]) -> Any:
+    """E with E'E the noise of equation 10, without its ridge: (languages - 1) * documents rows.
+
+    Helmert's orthonormal contrasts: ``(d_1 + ... + d_j - j d_{j+1}) / sqrt(j (j + 1) n)``. Unlike ``d_m - mean``
+    they have no redundant rows, and the views of one language twice cancel exactly.
+    """
+    n = views[0].shape[0]
+    rows, total = [], views[0]
+    for j, view in enumerate(views[1:], start=1):
+        rows.append((total - j * view) / np.sqrt(j * (j + 1) * n))
+        total = total + view
+    E = sp.vstack(rows, format="csr", dtype=views[0].dtype)
+    E.eliminate_zeros()
+    E.sort_indices()
+    return E
+
+
+@dataclass
+class _Plan:
+    """How to solve: which operator, how many columns of its basis, how many bytes for a chunk of products."""
+
+    solver: str
+    size: int
+    chunk_bytes: int
+
+
+def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> _Plan:
+    """The cheapest solver whose matrices fit."""
+    (n, p), item = views[0].shape, views[0].dtype.itemsize
+    documents, width, wanted = len(views) * n, block_width(rank), basis_size(rank)
+    least = min(rank + 2 * width, p, documents)
+    # The documents, the noise, their transposes; the components and the blocks in flight on the term side.
+    entries = sum(view.nnz for view in views) + noise.nnz
+    fixed = 2 * entries * (item + 4) + 8 * (documents + 2 * p) + (2 * rank + 6 * width) * p * item
+
+    def room(dense: int, basis_rows: int) -> int:
+        """Columns of a basis that fit beside a dense matrix of this many rows."""
+        left = memory - fixed - dense**2 * item - 4 * width * (basis_rows + documents) * item
+        return min(wanted, int(left // (basis_rows * item + 24 * wanted))) if left > 0 else 0
+
+    sizes = {"cholesky": room(p, p), "dual": room(noise.shape[0], documents), "cg": room(0, documents)}
+    if solver == "auto":
+        # A product costs 2 p^2 flops a column with N's own factor and twice the square of the rows with the other,
+        # whose basis is longer.
+        dual_first = noise.shape[0] < p / 2 and documents < 2 * p
+        order = ("dual", "cholesky", "cg") if dual_first else ("cholesky", "dual", "cg")
+        solver = next((name for name in order if sizes[name] >= least), "cg")
+    if sizes[solver] < least:
+        raise ValueError(
+            f"max_memory: {memory} bytes are too few for solver {solver!r} with {p} terms, {documents} documents "
+            f"and {rank} components; semproj.DDA solves in parts"
+        )
+    return _Plan(solver, sizes[solver], 2 * width * documents * item)
+
+
+def _problem(
+    views: list[Any], noise: Any, plan: _Plan, gamma: float, tol: float, width: int, n_threads: int
+) -> Whitened | DocumentSide:
+    n = views[0].shape[0]
+    documents = sp.vstack(views, format="csr")
+    documents.data *= documents.dtype.type(1 / np.sqrt(n))
+    means = np.stack([np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views], axis=1)
+    languages = np.kron(np.eye(len(views)), np.ones((n, 1))) / np.sqrt(n)
+    signal = SparseOperator(
+        documents,
+        (languages, means),
+        chunk_bytes=plan.chunk_bytes,
+        width=width,
+        n_threads=n_threads,
+        transposed=False,
+    )
+    if plan.solver == "cholesky":
+        return Whitened(signal, BlockFactor([ridged_gram(noise, gamma, n_threads)], n_threads))
+    if plan.solver == "dual":
+        return DocumentSide(signal, Woodbury(noise, gamma, n_threads))
+    return DocumentSide(signal, ConjugateGradient(noise, gamma, tol / 10, n_threads))
