@@ -100,6 +100,10 @@ class ViewProjection(LinearModel):
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
 
+    def fit(self, X: Any, y: Any = None) -> ViewProjection:
+        """Always raises TypeError: the model of all views is what can be fitted."""
+        raise TypeError("X: one view cannot be fitted alone; fit the multi-view model")
+
     def _set(self, components: Array) -> ViewProjection:
         self.components_ = components
         self.n_features_in_ = components.shape[1]

@@ -1,8 +1,9 @@
 """Generalised eigenproblems S v = lambda N v, with S = M'M sparse and N positive definite.
 
-Three ways to a symmetric problem that ``_krylov`` can solve:
+Ways to a symmetric problem that ``_krylov`` can solve:
 
     Whitened       A = L^-1 S L^-T with N = L L', and v = L^-T w: 2 p^2 flops a column, for p terms
+    Crossed        the same for S that only links two views, solved on one side
     DocumentSide   B = M N^-1 M' and v = N^-1 M'u / sqrt(lambda), with N = E'E + ridge I solved by
       Woodbury            a factor of E E' + ridge I, where there are fewer rows than terms
       ConjugateGradient   products alone, where neither matrix fits in memory
@@ -65,8 +66,16 @@ class DenseOperator:
 
     def apply(self, V: Array, out: Array) -> Array:
         """out = M'M V."""
-        out[:] = product(self.transposed, product(self.M, V, self.n_threads), self.n_threads)
+        out[:] = self.left(self.right(V))
         return out
+
+    def right(self, V: Array) -> Array:
+        """M V."""
+        return product(self.M, V, self.n_threads)
+
+    def left(self, U: Array) -> Array:
+        """M'U."""
+        return product(self.transposed, U, self.n_threads)
 
     def dense(self) -> Array:
         """M'M, in double."""
@@ -109,6 +118,43 @@ class Whitened:
         return self.factor.solve(np.array(W, order="C"), transpose=True)
 
 
+class Crossed:
+    """A = K'K for K = L_1^-1 M_1'M_2 L_2^-T: the correlations between two views are the singular values of K.
+
+    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each of them once, squared, on
+    one view's side only: half the basis, and half the steps.
+    """
+
+    def __init__(
+        self, views: Sequence[SparseOperator | DenseOperator], blocks: Sequence[Array], n_threads: int
+    ) -> None:
+        self.first, self.second = views
+        self.size, self.dtype, self.n_threads = self.second.size, self.second.dtype, n_threads
+        self.factors = [BlockFactor([block], n_threads) for block in blocks]
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        Y = self._cross(self.factors[1].solve(np.array(V, order="C"), transpose=True))
+        X = self.second.left(self.first.right(self.factors[0].solve(Y, transpose=True)))
+        out[:] = self.factors[1].solve(X, transpose=False)
+        return out
+
+    def dense(self) -> Array:
+        """A, in double."""
+        return _by_products(self)
+
+    def vectors(self, W: Array, values: Array) -> Array:
+        """v of the eigenvectors w, as columns: both views below each other, each with half of v'Nv."""
+        X = self.factors[1].solve(np.array(W, order="C"), transpose=True)
+        Y = self._cross(X) * _inverse_roots(values, self.dtype)
+        self.factors[0].solve(Y, transpose=True)
+        both: Array = np.concatenate([Y, X]) / self.dtype.type(np.sqrt(2))
+        return both
+
+    def _cross(self, X: Array) -> Array:
+        return self.factors[0].solve(self.first.left(self.second.right(X)), transpose=False)
+
+
 class Solver(Protocol):
     """N^-1 for a block of right-hand sides."""
 
@@ -131,19 +177,12 @@ class DocumentSide:
 
     def dense(self) -> Array:
         """B, in double."""
-        B = np.empty((self.size, self.size), self.dtype)
-        for begin in range(0, self.size, 256):
-            unit = np.zeros((self.size, min(256, self.size - begin)), self.dtype)
-            unit[begin : begin + unit.shape[1]] = np.eye(unit.shape[1])
-            B[:, begin : begin + unit.shape[1]] = self.documents.right(self.noise.solve(self.documents.left(unit)))
-        B = B.astype(np.float64)
-        return (B + B.T) / 2
+        return _by_products(self)
 
     def vectors(self, U: Array, values: Array) -> Array:
         """v of the eigenvectors u, as columns. Zero where the eigenvalue is."""
-        present = values > values.max(initial=0.0) * np.finfo(self.dtype).eps
-        scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present)
-        return self.noise.solve(self.documents.left(U)) * scale.astype(self.dtype)
+        vectors: Array = self.noise.solve(self.documents.left(U)) * _inverse_roots(values, self.dtype)
+        return vectors
 
 
 class Woodbury:
@@ -199,6 +238,23 @@ class ConjugateGradient:
             P += preconditioned
         worst = float(np.sqrt(np.max(rho / np.maximum(goal, np.finfo(np.float64).tiny))) * self.tol)
         raise ValueError(f"gamma: too small, conjugate gradients stopped at a relative residual of {worst:.1e}")
+
+
+def _by_products(operator: Any) -> Array:
+    """An operator as a dense matrix in double."""
+    A = np.empty((operator.size, operator.size), operator.dtype)
+    for begin in range(0, operator.size, 256):
+        unit = np.eye(operator.size, min(256, operator.size - begin), -begin, dtype=operator.dtype)
+        operator.apply(unit, A[:, begin : begin + unit.shape[1]])
+    A = A.astype(np.float64)
+    return (A + A.T) / 2
+
+
+def _inverse_roots(values: Array, dtype: np.dtype[Any]) -> Array:
+    """1 / sqrt, and 0 where rounding is all there is."""
+    present = values > values.max(initial=0.0) * np.finfo(dtype).eps
+    roots = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present)
+    return roots.astype(dtype)
 
 
 def _whole(E: Any, n_threads: int) -> SparseOperator:

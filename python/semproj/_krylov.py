@@ -191,21 +191,26 @@ def leading_eigenvectors(
 
     basis = KrylovBasis(operator, size, block, key)
     restarts = 0
+    look_at = (
+        7 * k // 4 if solver == "lanczos" else size
+    )  # a fast-falling spectrum is done before the basis is full
     while True:
-        while basis.grow():
-            progress.update(1)
+        growing = basis.grow()
         progress.update(1)
-        keep = min(basis.expanded, k + max(16, (size - k) // 4))
-        values, S, residuals = basis.ritz(keep)
+        if growing and basis.expanded < look_at:
+            continue
+        look_at = size
+        values, S, residuals = basis.ritz(min(basis.expanded, k + max(16, (size - k) // 4)))
         relative = residuals[:k] / np.maximum(values[:k], np.finfo(np.float64).tiny)
-        exact = basis._next.shape[1] == 0
+        exact = not growing and basis._next.shape[1] == 0
         reachable = np.finfo(operator.dtype).eps * values[0]  # what rounding in A V leaves
         converged = exact or bool((residuals[:k] <= np.maximum(tol * values[:k], reachable)).all())
-        if solver == "randomized" or converged or restarts >= max_restarts:
+        if converged or (not growing and (solver == "randomized" or restarts >= max_restarts)):
             break
-        room = size - basis._next.shape[1]
-        basis.restart(values[:room], S[:, :room])
-        restarts += 1
+        if not growing:
+            room = size - basis._next.shape[1]
+            basis.restart(values[:room], S[:, :room])
+            restarts += 1
     missing = k - min(k, len(values))  # an operator of lower rank has no more
     vectors = np.pad(basis.combine(S[:, :k]), ((0, 0), (0, missing)))
     values, relative = np.pad(values[:k], (0, missing)), np.pad(relative, (0, missing))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import ViewProjection, flip_signs, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, DenseOperator, Whitened, ridged_gram
+from ._generalized import BlockFactor, Crossed, DenseOperator, Whitened, ridged_gram
 from ._krylov import basis_size, block_width, leading_eigenvectors, product
 from ._persist import Persistent
 from ._svd import SparseOperator
@@ -147,14 +147,15 @@ class CCA(Persistent, BaseEstimator):  # type: ignore[misc]
                 progress=bar,
             )
             vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
-        components = np.ascontiguousarray(np.concatenate(vectors).T.astype(views[0].dtype))
+        components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
         if not np.isfinite(components).all():
             raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
         flip_signs(components)
         self._components = components
         self._widths = [view.shape[1] for view in views]
-        # S + N was solved, which has the same vectors and is positive: its eigenvalues are larger by one.
-        self.eigenvalues_ = (found.values - 1.0).astype(components.dtype)
+        # Two views were solved for squares. More were solved as S + N, which has the same vectors and is positive.
+        values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
+        self.eigenvalues_ = values.astype(components.dtype)
         self.residuals_ = found.residuals
         self.converged_ = found.converged
         self.n_iter_ = found.n_restarts + 1
@@ -244,28 +245,28 @@ class _TermSide:
 
     def __init__(self, views: list[Any], gamma: float, width: int, n_threads: int) -> None:
         n, dtype = views[0].shape[0], views[0].dtype
-        means = [_mean(view) for view in views]
-        joined = sp.hstack(views, format="csr")
-        joined.data *= dtype.type(1 / np.sqrt(n))
-        signal = SparseOperator(
-            joined,
-            (np.full((n, 1), 1 / np.sqrt(n)), np.concatenate(means)[:, None]),
-            chunk_bytes=2**62,
-            width=width,
-            n_threads=n_threads,
-            transposed=False,
-        )
+        means = [np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views]
+        scaled = [view * dtype.type(1 / np.sqrt(n)) for view in views]
+
+        def centred(X: Any, mean: Array) -> SparseOperator:
+            shift = (np.full((n, 1), 1 / np.sqrt(n)), mean[:, None])
+            return SparseOperator(X, shift, chunk_bytes=2**62, width=width, n_threads=n_threads, transposed=False)
+
         blocks = []
-        for view, mean in zip(views, means, strict=True):
-            block = ridged_gram(view * dtype.type(1 / np.sqrt(n)), gamma, n_threads)
+        for view, mean in zip(scaled, means, strict=True):
+            block = ridged_gram(view, gamma, n_threads)
             for i in range(len(block)):  # row by row: the outer product would be as large as the block
                 block[i, : i + 1] -= (mean[i] * mean[: i + 1]).astype(dtype)
             blocks.append(block)
-        self.factor = BlockFactor(blocks, n_threads)
-        self.operator = Whitened(signal, self.factor, ridge=gamma)
+        if len(views) == 2:
+            operators = [centred(view, mean) for view, mean in zip(scaled, means, strict=True)]
+            self.operator: Whitened | Crossed = Crossed(operators, blocks, n_threads)
+        else:
+            signal = centred(sp.hstack(scaled, format="csr"), np.concatenate(means))
+            self.operator = Whitened(signal, BlockFactor(blocks, n_threads), ridge=gamma)
 
-    def vectors(self, V: Array) -> list[Array]:
-        return [V[part] for part in self.factor.slices]
+    def vectors(self, V: Array) -> Array:
+        return V
 
 
 class _RowSide:
@@ -281,23 +282,26 @@ class _RowSide:
         self.n_threads = n_threads
         self.views = [view.astype(np.float64) / np.sqrt(n) for view in views]
         self.rotations = [_row_factor(view, n_threads) for view in self.views]
-        joined = np.concatenate([np.tril(R) for R in self.rotations], axis=1)
         blocks = []
-        for m in range(len(views)):
-            R = np.ascontiguousarray(joined[:, m * n : (m + 1) * n])
+        for R in self.rotations:
             block = product(np.ascontiguousarray(R.T), R, n_threads)
             block[np.arange(n), np.arange(n)] += gamma
             blocks.append(block)
-        self.operator = Whitened(DenseOperator(joined, n_threads), BlockFactor(blocks, n_threads), ridge=gamma)
+        if len(views) == 2:
+            operators = [DenseOperator(R, n_threads) for R in self.rotations]
+            self.operator: Whitened | Crossed = Crossed(operators, blocks, n_threads)
+        else:
+            signal = DenseOperator(np.concatenate(self.rotations, axis=1), n_threads)
+            self.operator = Whitened(signal, BlockFactor(blocks, n_threads), ridge=gamma)
 
-    def vectors(self, B: Array) -> list[Array]:
+    def vectors(self, B: Array) -> Array:
         n = self.views[0].shape[0]
         result = []
         for m, (view, R) in enumerate(zip(self.views, self.rotations, strict=True)):
             a = np.ascontiguousarray(B[m * n : (m + 1) * n])
             _core.solve_lower(R, True, a, self.n_threads)
             result.append(view.T @ (a - a.mean(axis=0)))
-        return result
+        return np.concatenate(result)
 
 
 def _row_factor(X: Any, n_threads: int) -> Array:
@@ -308,9 +312,4 @@ def _row_factor(X: Any, n_threads: int) -> Array:
     means = K.mean(axis=0)
     K -= means[:, None] + means[None, :] - means.mean()
     K[np.arange(n), np.arange(n)] += n * np.finfo(np.float64).eps * K.diagonal().max()
-    return BlockFactor([K], n_threads).blocks[0]
-
-
-def _mean(X: Any) -> Array:
-    mean: Array = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]) / X.shape[0]
-    return mean
+    return np.tril(BlockFactor([K], n_threads).blocks[0])
