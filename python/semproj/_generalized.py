@@ -121,8 +121,8 @@ class Whitened:
 class Crossed:
     """A = K'K for K = L_1^-1 M_1'M_2 L_2^-T: the correlations between two views are the singular values of K.
 
-    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each of them once, squared, on
-    one view's side only: half the basis, and half the steps.
+    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each of them once, squared,
+    on one view's side only: half the basis, and half the steps.
     """
 
     def __init__(
