@@ -1,0 +1,73 @@
+"""Curves of a measure against the dimension, one line per method; matplotlib is imported only to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+COLOURS = ["#4477aa", "#ee6677", "#228833", "#b58a00", "#33a5c4", "#aa3377", "#dd7733", "#6a6ac8"]
+INK, SOFT = "#222222", "#9a9a9a"
+
+
+def draw_curves(
+    path: Path,
+    title: str,
+    curves: Mapping[str, Mapping[int, float]],
+    levels: Mapping[str, float],
+    *,
+    ylabel: str,
+    source: str,
+) -> None:
+    """Write a picture to `path`.
+
+    `curves` has a value for each dimension of each method; `levels` the value of each method that has none, drawn
+    as a dashed line.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
+
+    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.titleweight": "bold",
+             "axes.titlelocation": "left", "text.color": INK, "axes.edgecolor": SOFT}  # fmt: skip
+    with plt.rc_context(style):
+        figure, axes = plt.subplots(figsize=(8, 5), dpi=110, layout="constrained")
+        ends = []
+        dimensions = sorted({dimension for curve in curves.values() for dimension in curve})
+        for (name, curve), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
+            x, y = zip(*sorted(curve.items()), strict=True)
+            axes.plot(x, y, marker="o", markersize=4, color=colour, linewidth=2, zorder=3)
+            ends.append((y[-1], f"{name} {max(y):.3f}", colour, "bold"))
+        for name, level in levels.items():
+            axes.axhline(level, color=SOFT, linestyle="--", linewidth=1)
+            ends.append((level, f"{name} {level:.3f}", "#777777", "normal"))
+        axes.set_xscale("log")
+        if dimensions:
+            axes.set_xticks(dimensions, [str(dimension) for dimension in dimensions], rotation=45)
+        axes.xaxis.set_minor_locator(NullLocator())
+        # From zero only if something is there: differences near the top are what the figure is about.
+        low = min((value for value, *_ in ends), default=0.0)
+        low = min([low, *(min(curve.values()) for curve in curves.values())])
+        axes.set_ylim(max(0.0, low - 0.05), 1.0 if not ends else min(1.02, max(e[0] for e in ends) + 0.08))
+        heights = _apart([end[0] for end in ends], 0.05 * (axes.get_ylim()[1] - axes.get_ylim()[0]))
+        for height, (_, label, colour, weight) in zip(heights, ends, strict=True):
+            axes.annotate(label, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
+                          textcoords="offset points", va="center", color=colour, weight=weight,
+                          annotation_clip=False)  # fmt: skip
+        axes.set(xlabel="dimensions (log scale)", ylabel=ylabel)
+        axes.set_title(title)
+        figure.supxlabel(source, x=0.01, ha="left", fontsize=9, color="#777777")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def _apart(values: list[float], gap: float) -> list[float]:
+    """The same heights, moved up where two labels would cover each other."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    moved = list(values)
+    for below, above in pairwise(order):
+        moved[above] = max(moved[above], moved[below] + gap)
+    return moved

@@ -1,0 +1,100 @@
+"""Rows of a paper's tables, ours beside the paper's: for people as text, for programs as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FIELDS = ("table", "dataset", "row", "metric", "ours", "paper", "seconds")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. `setting` and `best` are printed only: the JSON is the same for every paper."""
+
+    table: str
+    dataset: str
+    row: str
+    metric: str
+    ours: float
+    paper: float | None
+    seconds: float
+    setting: str = ""
+    best: bool = False
+
+
+@dataclass
+class Report:
+    """What a run has found: rows, the titles of their tables, and what to know when reading them."""
+
+    paper: str
+    split: str
+    rows: list[Row] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        rows = [{name: getattr(row, name) for name in FIELDS} for row in self.rows]
+        return {"paper": self.paper, "split": self.split, "rows": rows}
+
+
+def write_json(report: Report, path: Path) -> None:
+    """Write the JSON beside its place and rename it, so that a file that is there is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n", "utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def render(report: Report) -> str:
+    """Every table with ours and the paper's figures in neighbouring columns."""
+    parts = [_table(report, table) for table in _unique(row.table for row in report.rows)]
+    if not parts:
+        parts = ["No rows."]
+    if any(row.best for row in report.rows):
+        parts.append("* not significantly worse than the best of its table (p < 0.05, corrected for comparisons)")
+    return "\n\n".join(parts) + "".join(f"\nnote: {note}" for note in report.notes)
+
+
+def _unique(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _table(report: Report, table: str) -> str:
+    rows = [row for row in report.rows if row.table == table]
+    metrics = _unique(row.metric for row in rows)
+    header = ["dataset", "row", "setting"]
+    for metric in metrics:
+        header += [metric, "paper"]
+    lines = [[*header, "seconds"]]
+    for dataset, name in dict.fromkeys((row.dataset, row.row) for row in rows):
+        found = {row.metric: row for row in rows if (row.dataset, row.row) == (dataset, name)}
+        some = next(iter(found.values()))
+        line = [dataset, name, some.setting or "-"]
+        for metric in metrics:
+            row = found.get(metric)
+            mark = "*" if row and row.best else " "
+            line += [_number(row and row.ours) + mark, _number(row and row.paper)]
+        lines.append([*line, f"{some.seconds:.1f}"])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = []
+    for line in lines:
+        cells = [
+            cell.ljust(width) if i < 3 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        text.append("  ".join(cells).rstrip())
+    text.insert(1, "-" * max(map(len, text)))
+    title = report.titles.get(table)
+    return "\n".join([f"Table {table}{': ' + title if title else ''} ({report.split})", *text])
