@@ -1,1 +1,1 @@
-"""Benchmarks of semproj beside its peers: `ratios` (interleaved) and `speed` (pytest-benchmark)."""
+"""Benchmarks of semproj: `ratios` and `speed` beside its peers, `papers` beside the published tables."""
