@@ -78,6 +78,6 @@ def nearest_labels(rows: Any, labels: np.ndarray, queries: Any) -> np.ndarray:
 
 
 def best_set(outcomes: dict[str, np.ndarray]) -> set[str]:
-    """Names whose outcomes are not significantly below the best ones; none where the library has no such test."""
+    """The smallest set of names significantly better than the rest; empty where the library has no such test."""
     test = getattr(sj.metrics, "best_set", None)
     return set() if test is None or len(outcomes) < 2 else set(test(outcomes))

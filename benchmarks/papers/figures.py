@@ -21,8 +21,8 @@ def draw_curves(
 ) -> None:
     """Write a picture to `path`.
 
-    `curves` has a value for each dimension of each method; `levels` the value of each method that has none, drawn
-    as a dashed line.
+    `curves` has a value for each dimension of each method, of at least one; `levels` the value of each method that
+    has no dimension, drawn as a dashed line.
     """
     import matplotlib
 
@@ -44,14 +44,13 @@ def draw_curves(
             axes.axhline(level, color=SOFT, linestyle="--", linewidth=1)
             ends.append((level, f"{name} {level:.3f}", "#777777", "normal"))
         axes.set_xscale("log")
-        if dimensions:
-            axes.set_xticks(dimensions, [str(dimension) for dimension in dimensions], rotation=45)
+        axes.set_xticks(dimensions, [str(dimension) for dimension in dimensions], rotation=45)
         axes.xaxis.set_minor_locator(NullLocator())
-        # From zero only if something is there: differences near the top are what the figure is about.
-        low = min((value for value, *_ in ends), default=0.0)
-        low = min([low, *(min(curve.values()) for curve in curves.values())])
-        axes.set_ylim(max(0.0, low - 0.05), 1.0 if not ends else min(1.02, max(e[0] for e in ends) + 0.08))
-        heights = _apart([end[0] for end in ends], 0.05 * (axes.get_ylim()[1] - axes.get_ylim()[0]))
+        shown = [*levels.values(), *(value for curve in curves.values() for value in curve.values())]
+        # Not from zero: differences near the top are what the figure is about.
+        low, high = max(0.0, min(shown) - 0.05), min(1.0, max(shown) + 0.05)
+        axes.set_ylim(low, high + 0.02 * (high - low))
+        heights = _apart([end[0] for end in ends], 0.05 * (high - low), high)
         for height, (_, label, colour, weight) in zip(heights, ends, strict=True):
             axes.annotate(label, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
                           textcoords="offset points", va="center", color=colour, weight=weight,
@@ -64,10 +63,14 @@ def draw_curves(
         plt.close(figure)
 
 
-def _apart(values: list[float], gap: float) -> list[float]:
-    """The same heights, moved up where two labels would cover each other."""
+def _apart(values: list[float], gap: float, top: float) -> list[float]:
+    """The same heights, moved where two labels would cover each other: up, and back down from the top."""
     order = sorted(range(len(values)), key=values.__getitem__)
     moved = list(values)
     for below, above in pairwise(order):
         moved[above] = max(moved[above], moved[below] + gap)
+    limit = top
+    for number in reversed(order):
+        moved[number] = min(moved[number], limit)
+        limit = moved[number] - gap
     return moved

@@ -59,7 +59,9 @@ def render(report: Report) -> str:
     if not parts:
         parts = ["No rows."]
     if any(row.best for row in report.rows):
-        parts.append("* not significantly worse than the best of its table (p < 0.05, corrected for comparisons)")
+        parts.append(
+            "* of the smallest set significantly better than the rest (unpaired t-tests, Bonferroni, p < 0.05)"
+        )
     return "\n\n".join(parts) + "".join(f"\nnote: {note}" for note in report.notes)
 
 

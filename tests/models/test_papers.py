@@ -21,6 +21,7 @@ from benchmarks.papers import Report, Row, compare, corpora, load, render, write
 from benchmarks.papers import platt2010 as platt  # noqa: E402
 from benchmarks.papers.__main__ import main, parse  # noqa: E402
 from benchmarks.papers.crosslingual import METHODS, Method, Space  # noqa: E402
+from benchmarks.papers.figures import _apart  # noqa: E402
 from benchmarks.papers.platt2010_figures import PUBLISHED, TUNED  # noqa: E402
 from semproj.datasets import planted_bilingual  # noqa: E402
 
@@ -98,6 +99,17 @@ def test_the_json_and_the_figures_of_a_split(split, data, tmp_path, capsys):
     for number in (3, 4):
         picture = tmp_path / "out" / f"platt2010-figure{number}-{split}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("row", [method.row for method in METHODS if method.available])
+def test_every_row_the_library_has(row, data, tmp_path):
+    result = _run(data, tmp_path, "--rows", row, "--datasets", "debian", "--no-figures")
+    found = {(r["table"], r["metric"]): r["ours"] for r in result["rows"]}
+    expected = {("2", "top1"), ("2", "mrr")}
+    if row in PUBLISHED["3"]:
+        expected |= {("3 English", "accuracy"), ("3 Italian", "accuracy")}
+    assert set(found) == expected
+    assert found["2", "mrr"] > 0.2  # a random order of sixty has 0.08
 
 
 def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
@@ -289,6 +301,12 @@ def test_slices_are_even_and_cuts_count_words():
     assert corpora.Pairs((["a, b  c d"], ["e"])).cut(2).texts == (["a, b"], ["e"])
 
 
+def test_labels_of_lines_keep_their_distance():
+    heights = _apart([0.98, 0.97, 0.2, 0.975], 0.05, 1.0)
+    assert heights == pytest.approx([1.0, 0.9, 0.2, 0.95])
+    assert _apart([0.1, 0.5], 0.05, 1.0) == [0.1, 0.5]
+
+
 def test_printing_and_writing(tmp_path):
     rows = [
         Row("1", "d", "A", "top1", 0.5, 0.25, 1.0, setting="10", best=True),
@@ -302,7 +320,7 @@ def test_printing_and_writing(tmp_path):
         "d        A    10       0.5000*  0.2500      1.0",
         "d        B    -        0.1250        -      2.0",
         "",
-        "* not significantly worse than the best of its table (p < 0.05, corrected for comparisons)",
+        "* of the smallest set significantly better than the rest (unpaired t-tests, Bonferroni, p < 0.05)",
         "note: a note",
     ]
     write_json(report, tmp_path / "new" / "file.json")
