@@ -37,10 +37,10 @@ TITLES = {
     "3 Italian": "classification, trained on English, tested on Italian",
 }
 NOTES = (
-    "the paper's figures are of its test sets and are printed beside other data: europarl has its years of dev and "
-    "test but other years of training, and no short speeches or duplicates, which makes it easier; mdn (en-fr) "
-    "stands in for Wikipedia and debian (en-it, sections) for the Reuters collection (both en-es); debian's "
-    "retrieval and europarl-25, of each evaluated document the first 25 words, have no figure in the paper",
+    "the paper's figures are of its test sets and are printed beside other data: europarl has its years of dev "
+    "and test but other years of training, and no short speeches or duplicates, which makes it easier; mdn "
+    "(en-fr) stands in for Wikipedia and debian (en-it, sections) for the Reuters collection (both en-es); "
+    "debian's retrieval and europarl-25, the first 25 words of each evaluated document, have no paper's figure",
     "WordByWord is learned from each dataset's own training pairs, in the paper always from Europarl's sentences",
 )
 
