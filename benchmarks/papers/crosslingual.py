@@ -69,7 +69,7 @@ class Space:
     @property
     def rank(self) -> int:
         """No model of this space can have more dimensions."""
-        return min(self.counts[0].shape[0], *(len(columns) for columns in self.own_columns))
+        return min(int(self.counts[0].shape[0]), *(len(columns) for columns in self.own_columns))
 
     def word_by_word(self) -> tuple[Any, float]:
         """The translation model from the second language to the first, fitted once, and how long that took."""

@@ -185,13 +185,13 @@ def _groups(folder: str, names: Sequence[str], methods: Sequence[Method], option
     if train.labels is None or held_out.labels is None:
         return
     terms = options.terms or CLASSIFIED_TERMS
-    labels = [np.array(pairs.labels) for pairs in (train, held_out)]
+    known, labels = np.array(train.labels), np.array(held_out.labels)
     # The vocabularies are completely separate, except for the translation: it maps one vocabulary to itself.
     for separate, n_terms in ((True, terms), (False, 2 * terms)):
         fitting = [m for m in methods if m.separable == separate and m.row in PUBLISHED["3"]]
         if fitting:
             space = Space(train.texts, separate=separate, terms=n_terms, **folding)
-            task = Classification("3", folder, space.count_all(held_out.texts), *labels)
+            task = Classification("3", folder, space.count_all(held_out.texts), known, labels)
             yield Group(space, [task], fitting)
 
 

@@ -86,8 +86,7 @@ def _table(report: Report, table: str) -> str:
         line = [dataset, name, some.setting or "-"]
         for metric in metrics:
             row = found.get(metric)
-            mark = "*" if row and row.best else " "
-            line += [_number(row and row.ours) + mark, _number(row and row.paper)]
+            line += ["- ", "-"] if row is None else [_number(row.ours) + " *"[row.best], _number(row.paper)]
         lines.append([*line, f"{some.seconds:.1f}"])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = []
