@@ -279,7 +279,8 @@ def _rows(results: Sequence[Result]) -> list[Row]:
 
 
 def _tuned_line(result: Result) -> str:
-    return f"tuned: {(result.task.table, result.task.dataset)}, {result.row!r}: {tuple(result.setting)}"
+    edge = " (the largest tried)" if result.setting.dimension == max(result.curve) else ""
+    return f"tuned: {(result.task.table, result.task.dataset)}, {result.row!r}: {tuple(result.setting)}{edge}"
 
 
 def _draw(report: Report, results: Sequence[Result], options: Options) -> None:
