@@ -12,6 +12,7 @@ from ._core import __version__
 from ._persist import SavedModelError, load
 from .cca import CCA
 from .cllsi import CLLSI
+from .dda import DDA
 from .encoder import Encoder
 from .lsa import LSA
 from .opca import OPCA
@@ -22,6 +23,7 @@ __all__ = [
     "BM25",
     "CCA",
     "CLLSI",
+    "DDA",
     "LSA",
     "OPCA",
     "CustomWeighting",

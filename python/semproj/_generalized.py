@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _core
-from ._krylov import product
+from ._krylov import Operator, product
 from ._svd import SparseOperator
 from ._types import Array
 from ._validation import core_csr
@@ -84,10 +84,27 @@ class DenseOperator:
         return G
 
 
+class SymmetricOperator:
+    """A dense symmetric matrix, positive semi-definite."""
+
+    def __init__(self, A: Array, n_threads: int) -> None:
+        self.A = A
+        self.size, self.dtype, self.n_threads = len(A), A.dtype, n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        out[:] = product(self.A, V, self.n_threads)
+        return out
+
+    def dense(self) -> Array:
+        """A, in double."""
+        return self.A.astype(np.float64)
+
+
 class Whitened:
     """A = L^-1 (S + ridge I) L^-T."""
 
-    def __init__(self, signal: SparseOperator | DenseOperator, factor: BlockFactor, ridge: float = 0.0) -> None:
+    def __init__(self, signal: Operator, factor: BlockFactor, ridge: float = 0.0) -> None:
         self.signal = signal
         self.factor = factor
         self.ridge = ridge

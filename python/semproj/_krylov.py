@@ -191,9 +191,8 @@ def leading_eigenvectors(
 
     basis = KrylovBasis(operator, size, block, key)
     restarts = 0
-    look_at = (
-        7 * k // 4 if solver == "lanczos" else size
-    )  # a fast-falling spectrum is done before the basis is full
+    # A spectrum that falls fast is done before the basis is full.
+    look_at = 7 * k // 4 if solver == "lanczos" else size
     while True:
         growing = basis.grow()
         progress.update(1)

@@ -29,6 +29,7 @@ _CLASSES = {
     "BM25": "weighting",
     "CCA": "cca",
     "CLLSI": "cllsi",
+    "DDA": "dda",
     "Encoder": "encoder",
     "LSA": "lsa",
     "LogTfIdf": "weighting",

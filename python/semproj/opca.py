@@ -125,13 +125,24 @@ class OPCA(LinearModel):
         self._check_parameters()
         views = weighted_views(X)
         rank = self._checked_rank(views)
-        threads = resolve_threads(self.n_threads)
         noise = contrasts(views)
         if noise.nnz == 0:
             warnings.warn(
                 "X: the views are identical, so there is no noise but gamma; the components are those of PCA",
                 stacklevel=3,
             )
+        self._solve(views, noise, rank)
+        if not self.converged_:
+            warn_not_converged(self.max_iter, float(self.residuals_.max()), self.tol)
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+        """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
+        self.fit(X)
+        return [self.transform(x) for x in X]
+
+    def _solve(self, views: list[Any], noise: Any, rank: int) -> None:
+        threads = resolve_threads(self.n_threads)
         plan = _plan(views, noise, rank, self.solver, self.max_memory or half_of_memory())
         with (
             single_threaded_blas(),
@@ -161,14 +172,6 @@ class OPCA(LinearModel):
         self.converged_ = found.converged
         self.n_iter_ = found.n_restarts + 1
         self.solver_ = plan.solver
-        if not found.converged:
-            warn_not_converged(self.max_iter, float(found.residuals.max()), self.tol)
-        return self
-
-    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
-        """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
-        self.fit(X)
-        return [self.transform(x) for x in X]
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
