@@ -35,10 +35,37 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    absent = [name for name in ("gensim", "torch") if importlib.util.find_spec(name) is None]
+    absent = [name for name in ("gensim", "cca_zoo", "torch") if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
     return absent
+
+
+def generalised_eigh(S: np.ndarray, N: np.ndarray, k: int) -> np.ndarray:
+    """The k largest eigenvalues of S v = lambda N v, with their vectors, by LAPACK."""
+    from scipy.linalg import eigh
+
+    values, _ = eigh(S, N, subset_by_index=(len(S) - k, len(S) - 1), check_finite=False)
+    return np.asarray(values[::-1])
+
+
+def ridge_cca(views: Sequence[np.ndarray], k: int, gamma: float) -> list[np.ndarray]:
+    """cca-zoo's ridge is (1 - c) C + c I, which is ours times 1 - c for gamma = c / (1 - c)."""
+    from cca_zoo.linear import RidgeCCA
+
+    model = RidgeCCA(n_components=k, shrinkage=gamma / (1 + gamma)).fit(list(views))
+    return [np.asarray(weights) for weights in model.weights_]
+
+
+def sklearn_cca(views: Sequence[np.ndarray], k: int) -> list[np.ndarray]:
+    """Has no ridge; runs until its own tolerance."""
+    from sklearn.cross_decomposition import CCA
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a component that needs more than 500 steps
+        model = CCA(n_components=k, scale=False).fit(*views)
+    return [model.x_rotations_, model.y_rotations_]
 
 
 def _mkl_library() -> Path | None:

@@ -15,10 +15,11 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix, vstack
 
 from benchmarks.machine import CACHE
 
@@ -128,11 +129,46 @@ def _plain(text: str) -> str | None:
     return None if unequal else text
 
 
-def _europarl(path: Path) -> Iterator[str]:
+def _europarl(path: Path) -> Iterator[list[str]]:
+    """English and Spanish of each speech."""
     with lzma.open(path, "rt", encoding="utf-8", newline="") as lines:
         for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if len(row) >= 2:
-                yield row[1]
+            if len(row) >= 3:
+                yield row[1:3]
+
+
+def _europarl_file(data: Path | None) -> Path | None:
+    folder = data or (Path(os.environ["SEMPROJ_DATA"]) if os.environ.get("SEMPROJ_DATA") else None)
+    return folder / EUROPARL if folder is not None and (folder / EUROPARL).exists() else None
+
+
+@dataclass(frozen=True)
+class Bilingual:
+    """Weighted documents and their translations over shared columns, and where they come from."""
+
+    views: list[csr_matrix]
+    source: str
+
+    def cut(self, n_terms: int) -> list[csr_matrix]:
+        """Only the first, most frequent terms."""
+        return [view[:, :n_terms].tocsr() for view in self.views]
+
+
+def bilingual(n_pairs: int, n_terms: int, data: Path | None = None) -> Bilingual:
+    """log(tf)-idf rows of Europarl speeches from the data folder, or of an invented corpus."""
+    import semproj as sj
+    from semproj.datasets import planted_bilingual
+
+    path = _europarl_file(data)
+    if path is not None:
+        texts = [list(side) for side in zip(*islice(_europarl(path), n_pairs), strict=True)]
+        source = f"{len(texts[0])} pairs of {EUROPARL.as_posix()}"
+    else:
+        planted = planted_bilingual(n_pairs, min(100, n_terms // 4), n_terms, mean_length=120.0)
+        texts, source = [planted.first, planted.second], f"{n_pairs} pairs in two invented languages"
+    counts = sj.MultiTermCounter("shared", drop_top=50, max_features=n_terms).fit_transform(texts)
+    weighting = sj.LogTfIdf().fit(vstack(counts, format="csr"))
+    return Bilingual([weighting.transform(view) for view in counts], source)
 
 
 def _prose_of(source: str) -> Iterator[str]:
@@ -189,9 +225,9 @@ def english(n_bytes: int, data: Path | None = None, seed: int = 0) -> English:
 
     If the source has less, it is repeated with the documents cut elsewhere and put in another order.
     """
-    folder = data or (Path(os.environ["SEMPROJ_DATA"]) if os.environ.get("SEMPROJ_DATA") else None)
-    if folder is not None and (folder / EUROPARL).exists():
-        plain = (text for text in map(_plain, _europarl(folder / EUROPARL)) if text)
+    path = _europarl_file(data)
+    if path is not None:
+        plain = (text for text in (_plain(row[0]) for row in _europarl(path)) if text)
         texts = list(_upto(plain, n_bytes))
         source = f"English column of {EUROPARL.as_posix()}"
     else:

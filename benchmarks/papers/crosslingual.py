@@ -156,11 +156,11 @@ def _word_by_word_lsa(space: Space, dimension: int, gamma: float) -> Project:
 
 
 METHODS = (
-    Method("OPCA", "OPCA", _opca, gammas=(0.03, 0.1, 0.3, 1.0)),
-    Method("DDA", "DDA", _dda, gammas=(0.03, 0.1, 0.3, 1.0)),
+    Method("OPCA", "OPCA", _opca, gammas=(0.1,)),
+    Method("DDA", "DDA", _dda, gammas=(0.1,)),
     Method("WordByWord", "WordByWord", _word_by_word, projects=False, separable=False, translates=True),
     Method("WordByWord+LSA", "WordByWord", _word_by_word_lsa, separable=False, translates=True),
-    Method("CCA", "CCA", _cca, gammas=(1.0, 3.0, 10.0, 30.0)),
+    Method("CCA", "CCA", _cca, gammas=(0.1, 1.0, 10.0)),
     Method("CLLSI", "CLLSI", _cllsi),
     Method("Untranslated", None, _untranslated, projects=False),
 )

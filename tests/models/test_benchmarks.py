@@ -30,6 +30,8 @@ NAMES = {
     "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
     "encode": (["encode_d500"], {"sklearn"}, True),
     "lsa": (["lsa_k5"], {"sklearn"}, True),
+    "opca": (["opca_t100_d4"], {"scipy"}, True),
+    "cca": (["cca_k2"], {"sklearn"}, True),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
 }
 
