@@ -263,8 +263,8 @@ def _by_products(operator: Any) -> Array:
     for begin in range(0, operator.size, 256):
         unit = np.eye(operator.size, min(256, operator.size - begin), -begin, dtype=operator.dtype)
         operator.apply(unit, A[:, begin : begin + unit.shape[1]])
-    A = A.astype(np.float64)
-    return (A + A.T) / 2
+    wide: Array = A.astype(np.float64)
+    return (wide + wide.T) / 2
 
 
 def _inverse_roots(values: Array, dtype: np.dtype[Any]) -> Array:

@@ -122,7 +122,7 @@ class DDA(LinearModel):
         self.n_groups_ = len(groups)
         return self
 
-    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]
@@ -218,6 +218,7 @@ def _reduced(parts: list[list[Any]], first: list[Array], gamma: float, n_threads
     start = 0
     for stage in first:  # groups have no term in common: the ridge stays within each
         part = slice(start, start + len(stage))
-        N[part, part] += gamma * _core.tall_cross(*[np.ascontiguousarray(stage.T)] * 2, n_threads)
+        columns = np.ascontiguousarray(stage.T)
+        N[part, part] += gamma * _core.tall_cross(columns, columns, n_threads)
         start += len(stage)
     return S, N

@@ -136,7 +136,7 @@ class OPCA(LinearModel):
             warn_not_converged(self.max_iter, float(self.residuals_.max()), self.tol)
         return self
 
-    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]
