@@ -6,12 +6,12 @@ from benchmarks.machine import default_threads
 
 
 @pytest.mark.parametrize("threads", default_threads())
-@pytest.mark.parametrize("who", ("ours", "scipy"))
+@pytest.mark.parametrize("who", ["ours", "scipy"])
 def test_opca(race, who, threads):
     race("opca", "opca_t2000_d100", who, threads, rounds=2)
 
 
 @pytest.mark.parametrize("threads", default_threads())
-@pytest.mark.parametrize("who", ("ours", "cca_zoo", "sklearn"))
+@pytest.mark.parametrize("who", ["ours", "cca_zoo", "sklearn"])
 def test_cca(race, who, threads):
     race("cca", "cca_k4", who, threads, rounds=2)
