@@ -52,6 +52,7 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
 void register_config(py::module_& m);
 void register_project(py::module_& m);
 void register_symmetric(py::module_& m);
+void register_retrieve(py::module_& m);
 void register_tall(py::module_& m);
 void register_text(py::module_& m);
 void register_weight(py::module_& m);

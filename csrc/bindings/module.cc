@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, m) {
   register_weight(m);
   register_project(m);
   register_symmetric(m);
+  register_retrieve(m);
   register_tall(m);
   register_text(m);
 }

@@ -1,0 +1,59 @@
+#include "bindings/bindings.h"
+#include "kernels/retrieve.h"
+
+namespace semproj::bindings {
+namespace {
+
+Metric parse_metric(const std::string& name) {
+  if (name == "cosine") return Metric::cosine;
+  if (name == "inner_product") return Metric::inner_product;
+  if (name == "l1") return Metric::l1;
+  if (name == "jensen_shannon") return Metric::jensen_shannon;
+  throw py::value_error("metric: expected 'cosine', 'inner_product', 'l1' or 'jensen_shannon', got '" + name +
+                        "'");
+}
+
+RetrieveOptions options_of(const std::string& metric, int n_threads) {
+  return {parse_metric(metric), n_threads, active_isa()};
+}
+
+py::tuple find(const py::array& queries, const py::array& corpus, int64_t k, const std::string& metric,
+               int n_threads) {
+  const auto left = matrix_view<const float>(queries, "queries");
+  const auto right = matrix_view<const float>(corpus, "corpus");
+  if (left.cols != right.cols) throw py::value_error("corpus: expected as many columns as queries");
+  if (k < 1 || k > right.rows) throw py::value_error("k: expected between 1 and the rows of the corpus");
+  const RetrieveOptions options = options_of(metric, n_threads);
+  py::array_t<int64_t> ids({left.rows, k});
+  py::array_t<float> scores({left.rows, k});
+  int64_t* id = ids.mutable_data();
+  float* score = scores.mutable_data();
+  {
+    const py::gil_scoped_release release;
+    top_k(left, right, k, id, score, options);
+  }
+  return py::make_tuple(ids, scores);
+}
+
+py::tuple rank(const py::array& a, const py::array& b, const std::string& metric, int n_threads) {
+  const auto left = matrix_view<const float>(a, "a"), right = matrix_view<const float>(b, "b");
+  if (left.rows != right.rows || left.cols != right.cols) throw py::value_error("b: expected the shape of a");
+  const RetrieveOptions options = options_of(metric, n_threads);
+  py::array_t<int64_t> forward(left.rows), backward(left.rows);
+  int64_t *there = forward.mutable_data(), *back = backward.mutable_data();
+  {
+    const py::gil_scoped_release release;
+    true_ranks(left, right, there, back, options);
+  }
+  return py::make_tuple(forward, backward);
+}
+
+}  // namespace
+
+void register_retrieve(py::module_& m) {
+  m.def("top_k", &find, py::arg("queries"), py::arg("corpus"), py::arg("k"), py::arg("metric"),
+        py::arg("n_threads"));
+  m.def("true_ranks", &rank, py::arg("a"), py::arg("b"), py::arg("metric"), py::arg("n_threads"));
+}
+
+}  // namespace semproj::bindings

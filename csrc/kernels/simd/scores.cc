@@ -1,0 +1,281 @@
+#include "kernels/simd/scores.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace semproj::simd::SEMPROJ_SIMD {
+namespace {
+
+// rows x 2 vectors of sums, two vectors of the panel and a broadcast fill the registers: 32, or 16.
+#if defined(__AVX512F__)
+constexpr int kBytes = 64, kRows = 12;
+#elif defined(__AVX2__)
+constexpr int kBytes = 32, kRows = 6;
+#else
+constexpr int kBytes = 16, kRows = 6;
+#endif
+constexpr int kVecs = 2, kLanes = kBytes / 4, kCols = kVecs * kLanes;
+
+using Vec = float __attribute__((vector_size(kBytes)));
+using Int = int32_t __attribute__((vector_size(kBytes)));
+
+inline Vec load(const float* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, kBytes);
+  return v;
+}
+inline void store(float* p, Vec v) {
+  __builtin_memcpy(p, &v, kBytes);
+}
+inline Vec spread(float x) {
+  return x - Vec{};
+}
+inline Vec absolute(Vec x) {
+  return reinterpret_cast<Vec>(reinterpret_cast<Int>(x) & 0x7fffffff);
+}
+
+// x = 2^e (1 + t) with 1 + t in [sqrt(1/2), sqrt(2)): log2 x = e + t P(t), P of degree 7 fitted to a largest
+// error of 4.9e-8. For 0 the bits give a finite number, which is then multiplied by 0.
+inline Vec log2_of(Vec x) {
+  const Int bits = reinterpret_cast<Int>(x);
+  const Int e = (bits - 0x3f3504f3) >> 23;
+  const Vec t = reinterpret_cast<Vec>(bits - (e << 23)) - 1.0f;
+  Vec p = t * -0.14574444f + 0.23689036f;
+  p = p * t - 0.25006905f;
+  p = p * t + 0.28670746f;
+  p = p * t - 0.36008722f;
+  p = p * t + 0.48093945f;
+  p = p * t - 0.72135717f;
+  p = p * t + 1.44269478f;
+  return p * t + __builtin_convertvector(e, Vec);
+}
+
+struct Inner {
+  static constexpr int kRowsAtOnce = kRows;
+  static constexpr bool kTerms = false;
+  static Vec add(Vec sum, Vec q, Vec c, Vec) { return sum + q * c; }
+};
+
+struct L1 {
+  static constexpr int kRowsAtOnce = kRows;
+  static constexpr bool kTerms = false;
+  static Vec add(Vec sum, Vec q, Vec c, Vec) { return sum - absolute(q - c); }
+};
+
+struct JensenShannon {
+  static constexpr int kRowsAtOnce = kBytes == 64 ? 4 : 2;  // the polynomial wants registers too
+  static constexpr bool kTerms = true;
+  static Vec add(Vec sum, Vec q, Vec c, Vec terms) {
+    const Vec m = q + c;
+    return sum + (m * log2_of(m) - terms);
+  }
+};
+
+template <class Metric>
+void tile(const TileOperands& given) {
+  const TileOperands on = given;  // a copy: nothing stored through `out` can change it
+  constexpr int kAtOnce = Metric::kRowsAtOnce;
+  for (int first = 0; first < kRows; first += kAtOnce) {
+    float* out = on.out + first * on.out_stride;
+    Vec sum[kAtOnce][kVecs];
+#pragma GCC unroll 16
+    for (int i = 0; i < kAtOnce; ++i) {
+      __builtin_prefetch(out + i * on.out_stride, 1);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVecs; ++v) sum[i][v] = Vec{};
+    }
+    const float* q = on.group + first;
+    const float* c = on.panel;
+    const float* q_terms = on.group_terms + first;
+    const float* c_terms = on.panel_terms;
+    for (int64_t k = 0; k < on.depth; ++k) {
+      const Vec left = load(c), right = load(c + kLanes);
+      Vec left_terms{}, right_terms{};
+      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kLanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < kAtOnce; ++i) {
+        const Vec x = spread(q[i]);
+        Vec terms{};
+        if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
+        sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
+        sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
+      }
+      q += kRows;
+      c += kCols;
+      if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kAtOnce; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVecs; ++v) {
+        float* at = out + i * on.out_stride + v * kLanes;
+        store(at, on.add ? load(at) + sum[i][v] : sum[i][v]);
+      }
+    }
+  }
+}
+
+// In double, in kLanes partial sums that are added in order.
+double sum(const float* x, int64_t n, RowSum what) {
+  constexpr int kHalf = kLanes / 2;
+  using Narrow = float __attribute__((vector_size(kBytes / 2)));
+  using Wide = double __attribute__((vector_size(kBytes)));
+  Wide parts[2] = {};
+  const auto part = [&](Narrow narrow) {
+    const Wide wide = __builtin_convertvector(narrow, Wide);
+    return what == RowSum::squares    ? wide * wide
+           : what == RowSum::absolute ? (wide < 0 ? -wide : wide)
+                                      : wide;
+  };
+  for (int64_t i = 0; i < n; i += kHalf) {
+    Narrow narrow{};
+    if (i + kHalf <= n) {
+      __builtin_memcpy(&narrow, x + i, sizeof(narrow));
+    } else {
+      __builtin_memcpy(&narrow, x + i, static_cast<uint64_t>(n - i) * 4);
+    }
+    parts[i / kHalf % 2] += part(narrow);
+  }
+  parts[0] += parts[1];
+  double total = 0;
+  for (int j = 0; j < kHalf; ++j) total += parts[0][j];
+  return total;
+}
+
+#if defined(__AVX2__)
+
+// Four columns of kLanes rows: every 128-bit lane is a 4 x 4 transposition of its own, of rows 4 lane + 0..3.
+inline void transpose(const float* const* rows, int64_t k, Vec out[4]) {
+  Vec in[4];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    const auto quarter = [&](int lane) { return _mm_loadu_ps(rows[4 * lane + r] + k); };
+#if defined(__AVX512F__)
+    __m512 v = _mm512_castps128_ps512(quarter(0));
+    v = _mm512_insertf32x4(v, quarter(1), 1);
+    v = _mm512_insertf32x4(v, quarter(2), 2);
+    v = _mm512_insertf32x4(v, quarter(3), 3);
+#else
+    const __m256 v = _mm256_insertf128_ps(_mm256_castps128_ps256(quarter(0)), quarter(1), 1);
+#endif
+    in[r] = reinterpret_cast<Vec>(v);
+  }
+#if defined(__AVX512F__)
+  const auto low = [](Vec a, Vec b) { return _mm512_unpacklo_ps(a, b); };
+  const auto high = [](Vec a, Vec b) { return _mm512_unpackhi_ps(a, b); };
+  const auto first = [](Vec a, Vec b) { return _mm512_shuffle_ps(a, b, 0x44); };
+  const auto second = [](Vec a, Vec b) { return _mm512_shuffle_ps(a, b, 0xee); };
+#else
+  const auto low = [](Vec a, Vec b) { return _mm256_unpacklo_ps(a, b); };
+  const auto high = [](Vec a, Vec b) { return _mm256_unpackhi_ps(a, b); };
+  const auto first = [](Vec a, Vec b) { return _mm256_shuffle_ps(a, b, 0x44); };
+  const auto second = [](Vec a, Vec b) { return _mm256_shuffle_ps(a, b, 0xee); };
+#endif
+  const Vec a = low(in[0], in[1]), b = low(in[2], in[3]), c = high(in[0], in[1]), d = high(in[2], in[3]);
+  out[0] = first(a, b);
+  out[1] = second(a, b);
+  out[2] = first(c, d);
+  out[3] = second(c, d);
+}
+
+#endif
+
+void pack(const float* const* rows, const float* scale, int64_t depth, float* panel) {
+  for (int half = 0; half < kVecs; ++half) {
+    const float* const* mine = rows + half * kLanes;
+    const Vec once = load(scale + half * kLanes), again = load(scale + kCols + half * kLanes);
+    float* out = panel + half * kLanes;
+    int64_t k = 0;
+#if defined(__AVX2__)
+    for (; k + 4 <= depth; k += 4) {
+      Vec columns[4];
+      transpose(mine, k, columns);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) store(out + (k + j) * kCols, columns[j] * once * again);
+    }
+#endif
+    for (; k < depth; ++k) {
+      Vec column;
+      for (int j = 0; j < kLanes; ++j) column[j] = mine[j][k];
+      store(out + k * kCols, column * once * again);
+    }
+  }
+}
+
+void entropy_terms(const float* x, int64_t n, float* out) {
+  int64_t i = 0;
+  const auto term = [](Vec v) { return v * log2_of(v + v); };
+  for (; i + kLanes <= n; i += kLanes) store(out + i, term(load(x + i)));
+  if (i < n) {
+    Vec rest{};
+    __builtin_memcpy(&rest, x + i, static_cast<uint64_t>(n - i) * 4);
+    rest = term(rest);
+    __builtin_memcpy(out + i, &rest, static_cast<uint64_t>(n - i) * 4);
+  }
+}
+
+// One bit for each lane in which a > b, or a >= b.
+inline uint32_t above(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+#elif defined(__AVX2__)
+  return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)));
+#else
+  uint32_t mask = 0;
+  const Int greater = a > b;
+  for (int j = 0; j < kLanes; ++j) mask |= static_cast<uint32_t>(greater[j] & 1) << j;
+  return mask;
+#endif
+}
+
+int64_t select(const float* scores, int64_t from, int64_t n, float threshold, uint32_t first_id,
+               uint64_t* keys, int64_t* count, int64_t room) {
+  const Vec bar = spread(threshold);
+  int64_t found = *count, i = from;
+  for (; i + kLanes <= n; i += kLanes) {
+    uint32_t mask = above(load(scores + i), bar);
+    if (__builtin_expect(mask == 0, 1)) continue;
+    if (found + kLanes > room) break;
+    for (; mask != 0; mask &= mask - 1) {
+      const int64_t at = i + __builtin_ctz(mask);
+      keys[found++] = key_of(scores[at], first_id + static_cast<uint32_t>(at));
+    }
+  }
+  // The end of the scores, or of the room.
+  for (; i < n && found < room; ++i) {
+    if (scores[i] > threshold) keys[found++] = key_of(scores[i], first_id + static_cast<uint32_t>(i));
+  }
+  *count = found;
+  return i;
+}
+
+int64_t count(const float* scores, int64_t n, float row_threshold, const float* column_thresholds,
+              int32_t* column_counts) {
+  const Vec bar = spread(row_threshold);
+  Int reached{};
+  int64_t total = 0, i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Vec s = load(scores + i);
+    Int columns;
+    __builtin_memcpy(&columns, column_counts + i, kBytes);
+    columns -= s >= load(column_thresholds + i);  // a comparison that holds is -1
+    __builtin_memcpy(column_counts + i, &columns, kBytes);
+    reached -= s >= bar;
+  }
+  for (; i < n; ++i) {
+    column_counts[i] += scores[i] >= column_thresholds[i];
+    total += scores[i] >= row_threshold;
+  }
+  for (int j = 0; j < kLanes; ++j) total += reached[j];
+  return total;
+}
+
+}  // namespace
+
+ScoreTable score_table() {
+  return {kRows, kCols, &tile<Inner>,   &tile<L1>, &tile<JensenShannon>,
+          &sum,  &pack, &entropy_terms, &select,   &count};
+}
+
+}  // namespace semproj::simd::SEMPROJ_SIMD
