@@ -146,12 +146,14 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
   }
   const simd::ScoreTable table = score_table_for(options.isa);
   const int n_threads = threads_for(queries, corpus, options.n_threads);
-  const ComparedRows left(queries, options.metric, "queries", table, n_threads);
-  const ComparedRows right(corpus, options.metric, "corpus", table, n_threads);
-  check_range(left, right, options.metric, "queries");
-
+  ComparedRows left(queries, options.metric, "queries", table),
+      right(corpus, options.metric, "corpus", table);
   const int64_t per_block = queries_per_block(queries.rows, table.rows);
   const int64_t batch = per_block * kTasksPerThread * std::max(n_threads, 8);
+  left.prepare_all(n_threads);
+  // One block of queries meets each corpus row once, and prepares it then, while it is in the cache.
+  const bool once = per_block >= queries.rows;
+  if (!once) right.prepare_all(n_threads);
   Scorers scorers(table, options.metric, per_block, queries.cols, n_threads);
   for (int64_t start = 0; start < queries.rows; start += batch) {
     const int64_t n = std::min(batch, queries.rows - start), blocks = block_count(n, per_block);
@@ -171,6 +173,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
         scorer.take_queries(left, start + mine.begin, start + mine.end);
         for (int64_t c = from; c < std::min(corpus.rows, from + step); c += kBlockColumns) {
           const int64_t end = std::min({corpus.rows, from + step, c + kBlockColumns});
+          if (once) right.prepare(c, end);
           scorer.score(right, c, end);
           for (int64_t q = mine.begin; q < mine.end; ++q) {
             reservoirs.add(table, q, part, scorer.scores(q - mine.begin), end - c, c);
@@ -178,6 +181,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
         }
       });
     }
+    check_range(left, right, options.metric, "queries");
     constexpr int64_t kGrain = 256;
     parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
       const Block mine = block_at(n, kGrain, task);
@@ -208,8 +212,9 @@ void true_ranks(const MatrixView<const float>& a, const MatrixView<const float>&
   const simd::ScoreTable table = score_table_for(options.isa);
   const int n_threads = threads_for(a, b, options.n_threads);
   const int64_t n = a.rows;
-  const ComparedRows left(a, options.metric, "A", table, n_threads),
-      right(b, options.metric, "B", table, n_threads);
+  ComparedRows left(a, options.metric, "A", table), right(b, options.metric, "B", table);
+  left.prepare_all(n_threads);
+  right.prepare_all(n_threads);
   check_range(left, right, options.metric, "A");
 
   // The pair's own score first. It is the same number that the tile of all scores will hold.

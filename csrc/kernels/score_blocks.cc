@@ -47,31 +47,36 @@ simd::ScoreTable score_table_for(Isa isa) {
 }
 
 ComparedRows::ComparedRows(const MatrixView<const float>& rows, Metric metric, const char* name,
-                           const simd::ScoreTable& table, int n_threads)
-    : rows_(rows), lengths_(static_cast<size_t>(rows.rows)) {
-  constexpr int64_t kElements = int64_t{1} << 18, kSerial = int64_t{1} << 16;
-  const bool euclidean = metric == Metric::cosine || metric == Metric::inner_product;
-  const bool scaled = metric == Metric::cosine || metric == Metric::jensen_shannon;
-  if (scaled) scale_.resize(2 * lengths_.size());
-  if (rows.rows * rows.cols <= kSerial) n_threads = 1;
-  const int64_t grain = std::max<int64_t>(1, kElements / std::max<int64_t>(rows.cols, 1));
-  parallel_for(block_count(rows.rows, grain), n_threads, [&](int64_t task, int) {
-    const Block block = block_at(rows.rows, grain, task);
-    for (int64_t i = block.begin; i < block.end; ++i) {
-      const double total =
-          table.sum(rows.row(i), rows.cols, euclidean ? simd::RowSum::squares : simd::RowSum::absolute);
-      if (!std::isfinite(total)) refuse(name, "contains NaN or infinity", i);
-      lengths_[i] = euclidean ? std::sqrt(total) : total;
-      if (metric == Metric::jensen_shannon) {
-        if (table.sum(rows.row(i), rows.cols, simd::RowSum::plain) != total) {
-          refuse(name, "expected numbers that are not negative for 'jensen_shannon'", i);
-        }
-        if (total == 0) refuse(name, "expected rows with a sum above 0 for 'jensen_shannon'", i);
-        set_scale(0.5 / total, &scale_[2 * i]);
-      } else if (metric == Metric::cosine) {
-        set_scale(total > 0 ? 1 / lengths_[i] : 0, &scale_[2 * i]);
+                           const simd::ScoreTable& table)
+    : rows_(rows), metric_(metric), name_(name), sum_(table.sum), lengths_(static_cast<size_t>(rows.rows)) {
+  if (metric == Metric::cosine || metric == Metric::jensen_shannon) scale_.resize(2 * lengths_.size());
+}
+
+void ComparedRows::prepare(int64_t begin, int64_t end) {
+  const bool euclidean = metric_ == Metric::cosine || metric_ == Metric::inner_product;
+  for (int64_t i = begin; i < end; ++i) {
+    const double total = sum_(row(i), depth(), euclidean ? simd::RowSum::squares : simd::RowSum::absolute);
+    if (!std::isfinite(total)) refuse(name_, "contains NaN or infinity", i);
+    lengths_[i] = euclidean ? std::sqrt(total) : total;
+    if (metric_ == Metric::jensen_shannon) {
+      if (sum_(row(i), depth(), simd::RowSum::plain) != total) {
+        refuse(name_, "expected numbers that are not negative for 'jensen_shannon'", i);
       }
+      if (total == 0) refuse(name_, "expected rows with a sum above 0 for 'jensen_shannon'", i);
+      set_scale(0.5 / total, &scale_[2 * i]);
+    } else if (metric_ == Metric::cosine) {
+      set_scale(total > 0 ? 1 / lengths_[i] : 0, &scale_[2 * i]);
     }
+  }
+}
+
+void ComparedRows::prepare_all(int n_threads) {
+  constexpr int64_t kElements = int64_t{1} << 18, kSerial = int64_t{1} << 16;
+  if (size() * depth() <= kSerial) n_threads = 1;
+  const int64_t grain = std::max<int64_t>(1, kElements / std::max<int64_t>(depth(), 1));
+  parallel_for(block_count(size(), grain), n_threads, [&](int64_t task, int) {
+    const Block block = block_at(size(), grain, task);
+    prepare(block.begin, block.end);
   });
 }
 
@@ -104,17 +109,25 @@ BlockScorer::BlockScorer(const simd::ScoreTable& table, Metric metric, int64_t m
 }
 
 void BlockScorer::take_queries(const ComparedRows& queries, int64_t begin, int64_t end) {
-  const int64_t rows = table_.rows;
+  constexpr int kMostRows = 16;
+  const int rows = table_.rows;
   groups_ = block_count(end - begin, rows);
   for (int64_t from = 0; from < depth_; from += kDepth) {
     const int64_t depth = std::min(kDepth, depth_ - from);
-    for (int64_t i = 0; i < groups_ * rows; ++i) {
-      float* out = queries_.get() + groups_ * rows * from + i / rows * rows * depth + i % rows;
-      const bool exists = begin + i < end;
-      const float* in = exists ? queries.row(begin + i) + from : zeros_.data();
-      const float once = exists ? queries.scale(begin + i, 0) : 0;
-      const float again = exists ? queries.scale(begin + i, 1) : 0;
-      for (int64_t k = 0; k < depth; ++k) out[k * rows] = in[k] * once * again;
+    for (int64_t group = 0; group < groups_; ++group) {
+      const float* in[kMostRows];
+      float once[kMostRows] = {}, again[kMostRows] = {};
+      for (int i = 0; i < rows; ++i) {
+        const int64_t query = begin + group * rows + i;
+        in[i] = query < end ? queries.row(query) + from : zeros_.data();
+        if (query >= end) continue;
+        once[i] = queries.scale(query, 0);
+        again[i] = queries.scale(query, 1);
+      }
+      float* out = queries_.get() + groups_ * rows * from + group * rows * depth;
+      for (int64_t k = 0; k < depth; ++k, out += rows) {
+        for (int i = 0; i < rows; ++i) out[i] = in[i][k] * once[i] * again[i];
+      }
     }
   }
   if (query_terms_) table_.entropy_terms(queries_.get(), groups_ * rows * depth_, query_terms_.get());
@@ -132,7 +145,7 @@ void BlockScorer::pack_panel(const ComparedRows& corpus, int64_t begin, int64_t 
     scale[j] = corpus.scale(begin + j, 0);
     scale[table_.cols + j] = corpus.scale(begin + j, 1);
   }
-  table_.pack(rows, scale, depth, panel_.get());
+  table_.pack(rows, scale, depth, table_.cols * corpus.stride(), panel_.get());
   if (panel_terms_) table_.entropy_terms(panel_.get(), depth * table_.cols, panel_terms_.get());
 }
 

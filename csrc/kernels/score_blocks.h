@@ -18,18 +18,22 @@ enum class Metric { cosine, inner_product, l1, jensen_shannon };
 simd::ScoreTable score_table_for(Isa isa);
 
 // The caller's rows, read in place, and what turns them into the rows that are compared: unit length for
-// cosine (zero rows stay zero), half of a sum of one for Jensen-Shannon.
-//
-// Throws std::invalid_argument, beginning with `name`, for NaN or infinity, and for Jensen-Shannon for
-// negative numbers and rows of zeros.
+// cosine (zero rows stay zero), half of a sum of one for Jensen-Shannon. Rows must be prepared, all or some
+// at a time, before they are scored.
 class ComparedRows {
  public:
   ComparedRows(const MatrixView<const float>& rows, Metric metric, const char* name,
-               const simd::ScoreTable& table, int n_threads);
+               const simd::ScoreTable& table);
+
+  // Throws std::invalid_argument, beginning with the rows' name, for NaN or infinity, and for Jensen-Shannon
+  // for negative numbers and rows of zeros.
+  void prepare(int64_t begin, int64_t end);
+  void prepare_all(int n_threads);
 
   int64_t size() const { return rows_.rows; }
   int64_t depth() const { return rows_.cols; }
   const float* row(int64_t i) const { return rows_.row(i); }
+  int64_t stride() const { return rows_.stride; }
   // A scale may lie outside of float's range; its two factors do not.
   float scale(int64_t i, int factor) const { return scale_.empty() ? 1.0f : scale_[2 * i + factor]; }
   double length(int64_t i) const { return lengths_[i]; }  // Euclidean, or the sum of magnitudes
@@ -37,6 +41,9 @@ class ComparedRows {
 
  private:
   MatrixView<const float> rows_;
+  Metric metric_;
+  const char* name_;
+  double (*sum_)(const float*, int64_t, simd::RowSum);
   std::vector<double> lengths_;
   std::vector<float> scale_;  // two factors for each row; empty when rows are compared as they are
 };

@@ -116,31 +116,35 @@ void tile(const TileOperands& given) {
   }
 }
 
-// In double, in kLanes partial sums that are added in order.
-double sum(const float* x, int64_t n, RowSum what) {
-  constexpr int kHalf = kLanes / 2;
+// In double; four vectors of partial sums hide the latency of an addition.
+template <RowSum what>
+double sum_of(const float* x, int64_t n) {
+  constexpr int kParts = 4, kHalf = kLanes / 2;
   using Narrow = float __attribute__((vector_size(kBytes / 2)));
   using Wide = double __attribute__((vector_size(kBytes)));
-  Wide parts[2] = {};
-  const auto part = [&](Narrow narrow) {
-    const Wide wide = __builtin_convertvector(narrow, Wide);
-    return what == RowSum::squares    ? wide * wide
-           : what == RowSum::absolute ? (wide < 0 ? -wide : wide)
-                                      : wide;
+  const auto term = [](auto v) {
+    return what == RowSum::squares ? v * v : what == RowSum::absolute ? (v < 0 ? -v : v) : v;
   };
-  for (int64_t i = 0; i < n; i += kHalf) {
-    Narrow narrow{};
-    if (i + kHalf <= n) {
-      __builtin_memcpy(&narrow, x + i, sizeof(narrow));
-    } else {
-      __builtin_memcpy(&narrow, x + i, static_cast<uint64_t>(n - i) * 4);
+  Wide parts[kParts] = {};
+  int64_t i = 0;
+  for (; i + kParts * kHalf <= n; i += kParts * kHalf) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kParts; ++j) {
+      Narrow narrow;
+      __builtin_memcpy(&narrow, x + i + j * kHalf, sizeof(narrow));
+      parts[j] += term(__builtin_convertvector(narrow, Wide));
     }
-    parts[i / kHalf % 2] += part(narrow);
   }
-  parts[0] += parts[1];
+  parts[0] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
   double total = 0;
   for (int j = 0; j < kHalf; ++j) total += parts[0][j];
+  for (; i < n; ++i) total += term(static_cast<double>(x[i]));
   return total;
+}
+
+double sum(const float* x, int64_t n, RowSum what) {
+  if (what == RowSum::squares) return sum_of<RowSum::squares>(x, n);
+  return what == RowSum::absolute ? sum_of<RowSum::absolute>(x, n) : sum_of<RowSum::plain>(x, n);
 }
 
 #if defined(__AVX2__)
@@ -181,7 +185,8 @@ inline void transpose(const float* const* rows, int64_t k, Vec out[4]) {
 
 #endif
 
-void pack(const float* const* rows, const float* scale, int64_t depth, float* panel) {
+void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
+          float* panel) {
   for (int half = 0; half < kVecs; ++half) {
     const float* const* mine = rows + half * kLanes;
     const Vec once = load(scale + half * kLanes), again = load(scale + kCols + half * kLanes);
@@ -189,6 +194,9 @@ void pack(const float* const* rows, const float* scale, int64_t depth, float* pa
     int64_t k = 0;
 #if defined(__AVX2__)
     for (; k + 4 <= depth; k += 4) {
+      if (k % 16 == 0) {
+        for (int j = 0; j < kLanes; ++j) __builtin_prefetch(mine[j] + ahead + k, 0, 2);
+      }
       Vec columns[4];
       transpose(mine, k, columns);
 #pragma GCC unroll 4

@@ -45,7 +45,9 @@ struct ScoreTable {
 
   // panel = the `depth` columns at each of the `cols` pointers, times scale[j] and then times scale[cols +
   // j].
-  void (*pack)(const float* const* rows, const float* scale, int64_t depth, float* panel);
+  // The same columns of the rows `ahead` floats further on are fetched into the second-level cache meanwhile:
+  // the pieces are too short for the hardware to notice a stream.
+  void (*pack)(const float* const* rows, const float* scale, int64_t depth, int64_t ahead, float* panel);
 
   // out[i] = x log2(2 x), 0 for 0. The logarithm is within 2e-7 + 1.2e-7 |log2 x| for normal x.
   void (*entropy_terms)(const float* x, int64_t n, float* out);
