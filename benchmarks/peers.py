@@ -18,6 +18,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 # Intel's OpenMP threads spin for 0.2 s after a call and would take the core from the next contestant. This is
 # read when the library loads, so it is set before anything can load it.
 os.environ.setdefault("KMP_BLOCKTIME", "0")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # the same for GNU's OpenMP, which faiss brings
 
 TOKEN = r"(?u)\b\w+\b"  # sklearn's default drops words of one letter; ours does not
 Runner = Callable[[], Any]
@@ -36,6 +37,7 @@ def available(module: str) -> Any | None:
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
     absent = [name for name in ("gensim", "cca_zoo", "torch") if importlib.util.find_spec(name) is None]
+    absent = [name for name in ("gensim", "torch", "faiss") if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
     return absent
@@ -121,6 +123,76 @@ def project(X: csr_matrix, matrix: np.ndarray, threads: Sequence[int], reuse: bo
 
         contestants += [("torch", n, torch_project(n)) for n in threads]
     return contestants
+
+
+def _blas_kernels() -> str:
+    """What OpenBLAS calls its kernels for this CPU, by what the CPU can do; "" leaves the choice to it."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+    except OSError:
+        return ""
+    return "SkylakeX" if "avx512vl" in flags else "Haswell" if "avx2" in flags else ""
+
+
+def load_faiss() -> Any | None:
+    """faiss, or None. Its OpenBLAS takes the oldest kernels on a CPU newer than itself, so it is told which."""
+    before = os.environ.get("OPENBLAS_CORETYPE")
+    if before is None and (kernels := _blas_kernels()):
+        os.environ["OPENBLAS_CORETYPE"] = kernels
+    try:
+        return available("faiss")
+    finally:
+        if before is None:
+            os.environ.pop("OPENBLAS_CORETYPE", None)
+
+
+def faiss_search(corpus: np.ndarray, queries: np.ndarray, k: int, metric: str, n: int) -> Runner | None:
+    """IndexFlatIP over vectors of unit length, or IndexFlat by L1; built beforehand, which ours has no need of."""
+    faiss = load_faiss()
+    if faiss is None or metric not in ("cosine", "l1"):
+        return None
+    d = corpus.shape[1]
+    if metric == "cosine":
+        index, unit = faiss.IndexFlatIP(d), corpus.copy()
+        faiss.normalize_L2(unit)
+        index.add(unit)
+    else:
+        index = faiss.IndexFlat(d, faiss.METRIC_L1)
+        index.add(corpus)
+
+    def run() -> tuple[np.ndarray, np.ndarray]:
+        faiss.omp_set_num_threads(n)
+        asked = queries
+        if metric == "cosine":
+            asked = queries.copy()
+            faiss.normalize_L2(asked)
+        scores, ids = index.search(asked, k)
+        return ids, scores
+
+    return run
+
+
+SCIPY_METRICS = {"cosine": "cosine", "l1": "cityblock", "jensen_shannon": "jensenshannon"}
+
+
+def scipy_search(corpus: np.ndarray, queries: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """cdist, argpartition and a sort of the k found. No threads."""
+    from scipy.spatial.distance import cdist
+
+    distances = cdist(queries, corpus, SCIPY_METRICS[metric])
+    ids = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    found = np.take_along_axis(distances, ids, axis=1)
+    order = np.argsort(found, axis=1)
+    found = np.take_along_axis(found, order, axis=1)
+    # Of the divergence scipy gives the square root, in nats.
+    return np.take_along_axis(ids, order, axis=1), found**2 / np.log(2) if metric == "jensen_shannon" else found
+
+
+def sklearn_search(corpus: np.ndarray, k: int, metric: str) -> Any:
+    """NearestNeighbors by brute force; its chunked reductions run on OpenMP, its cosine on BLAS."""
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(n_neighbors=k, algorithm="brute", metric=SCIPY_METRICS[metric]).fit(corpus)
 
 
 def count_vectorizer(lowercase: bool = False, **options: Any) -> Any:

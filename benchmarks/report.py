@@ -22,8 +22,12 @@ TITLES = {
     "count_english": "count, English text",
     "encode_d500": "encode, text to 500 dimensions",
     "lsa_k500": "LSA fit, k=500",
+    "topk_cosine_d500": "ten nearest by cosine, d=500",
+    "topk_l1_d500": "ten nearest by L1, d=500",
+    "topk_js_d200": "ten nearest by Jensen-Shannon, d=200",
+    "ranks_cosine_d1000": "true ranks by cosine, d=1000",
 }
-PEERS = ("scipy", "mkl", "sklearn", "gensim")
+PEERS = ("scipy", "mkl", "sklearn", "gensim", "faiss")
 
 
 def table(files: list[Path]) -> str:

@@ -15,12 +15,14 @@ from benchmarks.ratios import Options, all_names, run, workloads
 from benchmarks.ratios.table import render
 
 NOTES = [
-    "words: non-zeros (distinct words) for project and lsa, tokens for text and encode",
+    "words: non-zeros (distinct words) for project and lsa, tokens for text and encode, pairs of "
+    "vectors compared for retrieval",
     "every figure is the median of interleaved rounds after one checked, untimed run; a peer's ratio is its "
     "median, with its best number of threads up to the row's, over ours with the row's; scipy's sparse "
     "product, sklearn's vectorizers and gensim's counting have no threads and stand in all rows",
-    "KMP_BLOCKTIME={blocktime} and a pause of {pause} s before each call, so that no contestant's idle "
-    "threads spin on the cores of the next; BLAS and OpenMP pools have the row's threads (threadpoolctl)",
+    "KMP_BLOCKTIME={blocktime}, passive OpenMP waits and a pause of {pause} s before each call, so that no "
+    "contestant's idle threads spin on the cores of the next; BLAS and OpenMP pools have the row's threads "
+    "(threadpoolctl)",
     "limits: the least work by the row's cost model per second, over what the probe measured with as many "
     "threads; above 100% means that a level nearer than the one named has served part of it",
 ]

@@ -6,7 +6,7 @@ estimators.
 
 from __future__ import annotations
 
-from . import kernels, metrics
+from . import kernels, metrics, retrieval
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
@@ -16,6 +16,7 @@ from .dda import DDA
 from .encoder import Encoder
 from .lsa import LSA
 from .opca import OPCA
+from .neighbors import NearestNeighborClassifier
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 
@@ -30,6 +31,7 @@ __all__ = [
     "Encoder",
     "LogTfIdf",
     "MultiTermCounter",
+    "NearestNeighborClassifier",
     "SavedModelError",
     "TermCounter",
     "TfIdf",
@@ -37,5 +39,6 @@ __all__ = [
     "kernels",
     "load",
     "metrics",
+    "retrieval",
     "show_config",
 ]

@@ -34,6 +34,7 @@ _CLASSES = {
     "LSA": "lsa",
     "LogTfIdf": "weighting",
     "OPCA": "opca",
+    "NearestNeighborClassifier": "neighbors",
     "TermCounter": "text",
     "TfIdf": "weighting",
     "ViewProjection": "_base",

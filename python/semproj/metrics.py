@@ -1,65 +1,64 @@
-"""Retrieval measures over two sets of vectors whose rows belong together."""
+"""Retrieval measures over two sets of vectors whose rows belong together, and which of several methods is best."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["mrr", "top1"]
+from ._types import Array
+from ._validation import check_real
+from .retrieval import Metric, true_ranks
 
-Float32 = npt.NDArray[np.float32]
+__all__ = ["BestSet", "best_set", "mrr", "reciprocal_ranks", "top1"]
 
-# The same two vectors may get scores some units in the last place apart, depending on where they fall in a
-# block of a matrix product. Without a margin, rounding would settle ties, and not always against us.
-_TIE = np.float32(1e-6)
-_BLOCK_ELEMENTS = 1 << 22  # scores held at a time: 16 MiB
-
-
-def _unit_rows(name: str, vectors: Any) -> Float32:
-    if hasattr(vectors, "toarray"):
-        raise TypeError(f"{name}: expected a dense array, got a sparse one; pass its .toarray()")
-    rows = np.asarray(vectors)
-    if rows.ndim != 2:
-        raise ValueError(f"{name}: expected a 2-dimensional array, got {rows.ndim} dimension(s)")
-    if rows.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected an array of real numbers, got dtype {rows.dtype}")
-    if rows.dtype not in (np.float32, np.float64):
-        rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
-    # Scaled by the largest element first: the squares of very small or large ones leave a float's range.
-    largest = np.abs(rows).max(axis=1, initial=0)
-    if not np.isfinite(largest).all():
-        raise ValueError(f"{name}: contains NaN or infinity")
-    largest[largest == 0] = 1
-    unit: Float32 = (rows / largest[:, None]).astype(np.float32, copy=False)
-    norms = np.sqrt(np.einsum("ij,ij->i", unit, unit, dtype=np.float64))
-    norms[norms == 0] = 1
-    unit /= norms[:, None].astype(np.float32)
-    return unit
+Float64 = npt.NDArray[np.float64]
 
 
-def _reciprocal_ranks(A: Any, B: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of each row of A among the rows of B, and of each row of B among those of A; 0 for zero vectors."""
-    first, second = _unit_rows("A", A), _unit_rows("B", B)
-    if first.shape != second.shape:
-        raise ValueError(f"B: expected the shape of A, {first.shape}, got {second.shape}")
-    n = len(first)
-    if n == 0:
-        raise ValueError("A: expected at least one row")
-    threshold = np.einsum("ij,ij->i", first, second) - _TIE
-    row_ranks, column_ranks = np.empty(n, np.int64), np.zeros(n, np.int64)
-    step = max(1, _BLOCK_ELEMENTS // n)
-    for start in range(0, n, step):
-        block = slice(start, start + step)
-        scores = first[block] @ second.T
-        # The true one is counted too, whatever rounding does to it, which makes the count the rank.
-        mine = np.arange(start, min(start + step, n))
-        scores[mine - start, mine] = np.inf
-        row_ranks[block] = np.count_nonzero(scores >= threshold[block, None], axis=1)
-        column_ranks += np.count_nonzero(scores >= threshold, axis=0)
-    scored = first.any(axis=1) & second.any(axis=1)
-    return np.where(scored, 1 / row_ranks, 0.0), np.where(scored, 1 / column_ranks, 0.0)
+def reciprocal_ranks(
+    A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
+) -> tuple[Float64, Float64]:
+    """Return one over the rank of each row's partner, in both directions.
+
+    The outcome of each query: their mean is `mrr`, and the share of ones is `top1`. `best_set` compares methods by
+    them.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n, d)
+        Row i of `A` and row i of `B` belong together. Finite numbers, compared in float32.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
+    n_threads : int or None
+
+    Returns
+    -------
+    forward, backward : float64 arrays of shape (n,)
+        For row i of `A` among the rows of `B`, and for row i of `B` among the rows of `A`.
+
+    Notes
+    -----
+    Ranks are those of `semproj.retrieval.true_ranks`. By cosine, a pair in which one of the vectors is zero has 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import reciprocal_ranks
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> B = np.array([[1.0, 0.1], [0.9, 1.0], [0.2, 1.0]])
+    >>> reciprocal_ranks(A, B)[0]
+    array([1. , 0.5, 0.5])
+    """
+    forward, backward = true_ranks(A, B, metric=metric, n_threads=n_threads)
+    return _reciprocal(forward), _reciprocal(backward)
+
+
+def _reciprocal(ranks: npt.NDArray[np.int64]) -> Float64:
+    return np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
 
 
 def _report(forward: float, backward: float, directions: bool) -> float | tuple[float, float]:
@@ -67,11 +66,32 @@ def _report(forward: float, backward: float, directions: bool) -> float | tuple[
 
 
 @overload
-def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: Literal[False] = False) -> float: ...
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[False] = False,
+    n_threads: int | None = None,
+) -> float: ...
 @overload
-def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: Literal[True]) -> tuple[float, float]: ...
-def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> float | tuple[float, float]:
-    """Return how often the nearest vector by cosine is the right one.
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[True],
+    n_threads: int | None = None,
+) -> tuple[float, float]: ...
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: bool = False,
+    n_threads: int | None = None,
+) -> float | tuple[float, float]:
+    """Return how often the nearest vector is the right one.
 
     Row i of `A` and row i of `B` belong together. Each row of `A` looks for its partner in `B` and
     each row of `B` in `A`.
@@ -80,8 +100,11 @@ def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> flo
     ----------
     A, B : array-like of shape (n, d)
         Finite numbers, compared in float32. The n x n scores are never in memory at once.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
     directions : bool, default=False
         Return (A to B, B to A) and not their mean.
+    n_threads : int or None
 
     Returns
     -------
@@ -90,7 +113,8 @@ def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> flo
 
     Notes
     -----
-    Ties (scores within 1e-6) count as errors, and so does a pair in which one of the vectors is zero.
+    Ties (cosines within 1e-6; see `semproj.retrieval.true_ranks` for the other metrics) count as errors, and so
+    does, by cosine, a pair in which one of the vectors is zero.
 
     Examples
     --------
@@ -101,26 +125,51 @@ def top1(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> flo
     >>> round(top1(A, B), 4)
     0.6667
     """
-    forward, backward = (float(np.mean(ranks == 1)) for ranks in _reciprocal_ranks(A, B))
+    ranks = true_ranks(A, B, metric=metric, n_threads=n_threads)
+    forward, backward = (float(np.mean(rank == 1)) for rank in ranks)
     return _report(forward, backward, directions)
 
 
 @overload
-def mrr(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: Literal[False] = False) -> float: ...
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[False] = False,
+    n_threads: int | None = None,
+) -> float: ...
 @overload
-def mrr(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: Literal[True]) -> tuple[float, float]: ...
-def mrr(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> float | tuple[float, float]:
-    """Return the mean reciprocal rank of the right vector by cosine.
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[True],
+    n_threads: int | None = None,
+) -> tuple[float, float]: ...
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: bool = False,
+    n_threads: int | None = None,
+) -> float | tuple[float, float]:
+    """Return the mean reciprocal rank of the right vector.
 
-    The rank is pessimistic: one plus the number of other vectors that score at least as high. Otherwise as
+    The rank is pessimistic: one plus the number of other vectors that are at least as near. Otherwise as
     `top1`.
 
     Parameters
     ----------
     A, B : array-like of shape (n, d)
         Finite numbers, compared in float32. The n x n scores are never in memory at once.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
     directions : bool, default=False
         Return (A to B, B to A) and not their mean.
+    n_threads : int or None
 
     Returns
     -------
@@ -129,7 +178,8 @@ def mrr(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> floa
 
     Notes
     -----
-    Scores within 1e-6 are ties. A pair in which one of the vectors is zero adds 0.
+    Cosines within 1e-6 are ties; see `semproj.retrieval.true_ranks` for the other metrics. By cosine, a pair in
+    which one of the vectors is zero adds 0.
 
     Examples
     --------
@@ -141,5 +191,115 @@ def mrr(A: npt.ArrayLike, B: npt.ArrayLike, *, directions: bool = False) -> floa
     >>> mrr(A, A[[1, 0, 2]], directions=True)
     (0.5555555555555555, 0.5555555555555555)
     """
-    forward, backward = (float(np.mean(ranks)) for ranks in _reciprocal_ranks(A, B))
+    found = reciprocal_ranks(A, B, metric=metric, n_threads=n_threads)
+    forward, backward = (float(np.mean(each)) for each in found)
     return _report(forward, backward, directions)
+
+
+@dataclass(frozen=True)
+class BestSet:
+    """What `best_set` found.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The methods in the set, best mean first.
+    means : dict of str to float
+        Of all methods, best first.
+    p_values : dict of str to float
+        Of the test of each method against the one with the best mean, corrected for the number of comparisons. 1
+        for that one itself.
+    alpha : float
+    n_comparisons : int
+        By which p-values were multiplied.
+    """
+
+    names: tuple[str, ...]
+    means: dict[str, float]
+    p_values: dict[str, float]
+    alpha: float
+    n_comparisons: int
+
+
+def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> BestSet:
+    """Return the smallest set of methods that are significantly better than all the rest.
+
+    This is the boldface of the tables of Platt, Toutanova and Yih 2010, section 3.2.
+
+    Parameters
+    ----------
+    outcomes : dict of name to array-like of shape (n_queries,)
+        What each query scored under each method, more is better: 0 or 1 for Top-1, reciprocal ranks for MRR. At
+        least two finite numbers each; lengths may differ.
+    alpha : float, default=0.05
+        Level of significance of the whole family of comparisons.
+
+    Returns
+    -------
+    BestSet
+
+    Notes
+    -----
+    1. Methods are put in the order of their means; equal means stay in the order given.
+    2. Every pair of methods is compared by Student's unpaired two-sided t-test with pooled variance. With K
+       methods each p-value is multiplied by K (K - 1) / 2 (Bonferroni) and cut off at 1.
+    3. The set is the first m methods, m being the smallest number for which each of them differs from each of the
+       others with a corrected p-value below `alpha`. All of them qualify when there is no smaller set.
+
+    Two methods without any variance differ with p = 0 if their means do, and with p = 1 otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import best_set
+    >>> hits = lambda n: np.arange(1000) < n
+    >>> found = best_set({"a": hits(700), "b": hits(900), "c": hits(890)})
+    >>> found.names
+    ('b', 'c')
+    >>> {name: round(p, 4) for name, p in found.p_values.items()}
+    {'b': 1.0, 'c': 1.0, 'a': 0.0}
+    """
+    alpha = check_real(alpha, "alpha", low=0, high=1)
+    scores = {str(name): _outcome(name, values) for name, values in outcomes.items()}
+    if not scores:
+        raise ValueError("outcomes: expected at least one method")
+    means = {name: float(values.mean()) for name, values in scores.items()}
+    order = sorted(scores, key=lambda name: -means[name])
+    pairs = list(combinations(order, 2))
+    corrected = {pair: min(1.0, len(pairs) * _t_test(scores[pair[0]], scores[pair[1]])) for pair in pairs}
+    size = next(
+        m for m in range(1, len(order) + 1) if all(corrected[a, b] < alpha for a in order[:m] for b in order[m:])
+    )
+    best = order[0]
+    return BestSet(
+        names=tuple(order[:size]),
+        means={name: means[name] for name in order},
+        p_values={name: corrected.get((best, name), 1.0) for name in order},
+        alpha=alpha,
+        n_comparisons=len(pairs),
+    )
+
+
+def _outcome(name: Any, values: npt.ArrayLike) -> Float64:
+    array: Array = np.asarray(values)
+    if array.ndim != 1 or len(array) < 2:
+        raise ValueError(f"outcomes[{name!r}]: expected a vector of at least two numbers, got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"outcomes[{name!r}]: expected real numbers, got dtype {array.dtype}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"outcomes[{name!r}]: contains NaN or infinity")
+    return array
+
+
+def _t_test(a: Float64, b: Float64) -> float:
+    """The two-sided p-value of Student's unpaired t-test."""
+    from scipy.special import stdtr
+
+    freedom = len(a) + len(b) - 2
+    pooled = (a.var() * len(a) + b.var() * len(b)) / freedom
+    difference = abs(a.mean() - b.mean())
+    if pooled == 0:
+        return 1.0 if difference == 0 else 0.0
+    t = difference / np.sqrt(pooled * (1 / len(a) + 1 / len(b)))
+    return float(2 * stdtr(freedom, -t))

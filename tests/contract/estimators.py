@@ -16,6 +16,7 @@ class Custom(sj.CustomWeighting):
         super().__init__(function, n_threads)
 
 
+# scikit-learn's checks and the promises of transformers.
 ESTIMATORS = [
     sj.LSA(n_components=2, random_state=0),
     sj.LSA(n_components=2, solver="lanczos", tol=1e-6, random_state=0),
@@ -24,4 +25,10 @@ ESTIMATORS = [
     sj.TfIdf(),
     sj.BM25(),
     Custom(),
+]
+
+# scikit-learn's checks and the promises of classifiers.
+CLASSIFIERS = [
+    sj.NearestNeighborClassifier(),
+    sj.NearestNeighborClassifier(n_neighbors=3, metric="l1"),
 ]

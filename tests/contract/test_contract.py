@@ -1,4 +1,4 @@
-"""What every single-view estimator promises."""
+"""What every single-view transformer promises; scikit-learn's checks for classifiers too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import semproj as sj
 from tests.conftest import random_counts, same_bits
-from tests.contract.estimators import ESTIMATORS
+from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
 
 
 def dense(Z):
@@ -34,7 +34,7 @@ def assert_same_fit(a, b):
         assert same_bits(value, fitted(b)[name]), name
 
 
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS + CLASSIFIERS)
 def test_sklearn(estimator, check):
     check(estimator)
 
@@ -275,7 +275,7 @@ def test_broken_matrices(change, run_python):
         import numpy as np
         from sklearn.base import clone
         from tests.conftest import random_counts
-        from tests.contract.estimators import ESTIMATORS
+        from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
         good = random_counts(400, 330, 0.05, dtype=np.float64)
         problems = []
         for estimator in ESTIMATORS[0], ESTIMATORS[2], ESTIMATORS[3], ESTIMATORS[5], ESTIMATORS[6]:

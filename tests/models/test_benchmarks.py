@@ -32,6 +32,18 @@ NAMES = {
     "lsa": (["lsa_k5"], {"sklearn"}, True),
     "opca": (["opca_t100_d4"], {"scipy"}, True),
     "cca": (["cca_k2"], {"sklearn"}, True),
+    "retrieval": (
+        [
+            "topk_cosine_d500",
+            "topk_cosine_d100_k100",
+            "topk_cosine_d2000_k1",
+            "topk_l1_d500",
+            "topk_js_d200",
+            "ranks_cosine_d1000",
+        ],
+        {"scipy"},
+        True,
+    ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
 }
 
@@ -130,6 +142,19 @@ def test_a_wrong_result_is_not_timed():
             _workload([Contestant(OURS, None, lambda: wrong)], checker(X, matrix, 1e-5)),
             Options(threads=(1,), pause=0.0),
         )
+
+
+def test_a_wrong_neighbour_is_not_timed():
+    from benchmarks.ratios.names.retrieval import checker, vectors
+
+    queries, corpus = vectors(20, 50, 8)
+    distances = 1 - queries @ corpus.T / np.linalg.norm(queries, axis=1)[:, None] / np.linalg.norm(corpus, axis=1)
+    ids = np.argsort(distances, axis=1)[:, :3]
+    check = checker(queries, corpus, 3, "cosine")
+    check(Contestant(OURS, None, lambda: None), (ids, None))
+    ids[7, 2] = np.argmax(distances[7])
+    with pytest.raises(AssertionError, match="farther"):
+        check(Contestant(OURS, None, lambda: None), (ids, None))
 
 
 def test_the_data_is_as_described():

@@ -47,6 +47,9 @@ MODELS = {
     "lsa_float32": lambda: _lsa(np.float32),
     "lsa_centred_float64": lambda: _lsa(np.float64, center=True),
     "cllsi": lambda: sj.CLLSI(3, random_state=0).fit([_counts(), _counts()[::-1]]),
+    "nearest_neighbor": lambda: sj.NearestNeighborClassifier().fit(
+        _counts().toarray(), ["fruit", "fruit", "water", "water", "water", "fruit", "mood"]
+    ),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -56,6 +59,9 @@ def vectors(model: Any) -> np.ndarray:
     """What the model makes of the query."""
     if isinstance(model, sj.Encoder):
         return model.encode(QUERY)
+    if isinstance(model, sj.NearestNeighborClassifier):
+        labels = model.predict(sj.TermCounter().fit(TEXTS).transform(QUERY).toarray())
+        return np.searchsorted(["fruit", "mood", "water"], labels)
     result = model.transform(sj.TermCounter().fit(TEXTS).transform(QUERY))
     return result if isinstance(result, np.ndarray) else result.toarray()
 

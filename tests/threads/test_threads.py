@@ -154,6 +154,10 @@ LONG_CALLS = {
         "X = rows(60_000, 60, 20_000)",
         "sj.LSA(300, solver='lanczos', tol=1e-12, random_state=0, n_threads=N).fit(X)",
     ),
+    "top_k": (
+        "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
+        "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
+    ),
     "TermCounter": (
         "texts = [' '.join(f'w{i}' for i in rng.integers(0, 200_000, 2000)) for _ in range(200)] * 500",
         "sj.TermCounter(ngram_range=(1, 2), n_threads=N).fit_transform(texts)",

@@ -1,0 +1,19 @@
+"""Nearest vectors and true ranks by brute force."""
+
+import pytest
+
+from benchmarks.machine import default_threads
+from benchmarks.ratios.names.retrieval import CASES, RANKS
+
+CONTESTANTS = [("scipy", None)] + [(who, n) for who in ("ours", "faiss", "sklearn") for n in default_threads()]
+
+
+@pytest.mark.parametrize(("who", "threads"), CONTESTANTS)
+@pytest.mark.parametrize("workload", CASES)
+def test_nearest(race, workload, who, threads):
+    race("retrieval", workload, who, threads)
+
+
+@pytest.mark.parametrize(("who", "threads"), [(who, n) for who in ("ours", "scipy") for n in default_threads()])
+def test_ranks(race, who, threads):
+    race("retrieval", RANKS, who, threads)

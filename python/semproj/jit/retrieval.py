@@ -1,0 +1,126 @@
+"""A user's distance between two rows, inlined into the loops of retrieval.
+
+Distances are computed 64 corpus rows at a time for 8 queries, so that the corpus rows come from a near cache; each
+query keeps its k best in order. Tasks write only what they own, and a query sees the corpus in order: the result
+does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+from semproj._types import Array
+
+_QUERIES, _ROWS = 8, 64
+TIE = 1e-6
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(function: Any) -> Any:
+    return function if isinstance(function, CPUDispatcher) else numba.njit(function)
+
+
+@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+def _insert(distances: Any, ids: Any, distance: Any, row: Any) -> None:  # pragma: no cover - compiled
+    """Into a list in order, its last element gives way; behind its equals, which came earlier."""
+    at = len(distances) - 1
+    while at > 0 and distances[at - 1] > distance:
+        distances[at], ids[at] = distances[at - 1], ids[at - 1]
+        at -= 1
+    distances[at], ids[at] = distance, row
+
+
+@functools.lru_cache(maxsize=64)
+def _nearest_loop(function: Any) -> Any:
+    @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
+    def loop(queries: Any, corpus: Any, ids: Any, distances: Any, bad: Any) -> None:  # pragma: no cover - compiled
+        n, m = len(queries), len(corpus)
+        for block in numba.prange((n + _QUERIES - 1) // _QUERIES):
+            for start in range(0, m, _ROWS):
+                for q in range(block * _QUERIES, min(n, (block + 1) * _QUERIES)):
+                    for c in range(start, min(m, start + _ROWS)):
+                        distance = np.float32(function(queries[q], corpus[c]))
+                        if not np.isfinite(distance):
+                            bad[block] = True
+                        elif distance < distances[q, -1]:
+                            _insert(distances[q], ids[q], distance, c)
+
+    return loop
+
+
+@functools.lru_cache(maxsize=64)
+def _rank_loop(function: Any) -> Any:
+    @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
+    def loop(first: Any, second: Any, bars: Any, ranks: Any, others: Any, bad: Any) -> None:  # pragma: no cover
+        n = len(first)
+        for i in numba.prange(n):
+            distance = function(first[i], second[i])
+            bars[i] = distance + abs(distance) * TIE
+        # Each slice of queries counts for all columns in a row of its own.
+        slices = len(others)
+        for s in numba.prange(slices):
+            for i in range(n * s // slices, n * (s + 1) // slices):
+                rank = 1
+                for j in range(n):
+                    distance = function(first[i], second[j])
+                    if not np.isfinite(distance):
+                        bad[s] = True
+                    if i != j:
+                        rank += distance <= bars[i]
+                        others[s, j] += distance <= bars[j]
+                ranks[i] = rank
+
+    return loop
+
+
+def _run(loop: Any, n_threads: int, *arguments: Any) -> None:
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        loop(*arguments)
+    finally:
+        numba.set_num_threads(before)
+
+
+def _check(bad: Array) -> None:
+    if bad.any():
+        raise ValueError("metric: the function returned NaN or infinity")
+
+
+def nearest(
+    function: Callable[..., float], queries: Array, corpus: Array, k: int, n_threads: int
+) -> tuple[Array, Array]:
+    """Ids and distances of the k nearest corpus rows, in order."""
+    ids = np.full((len(queries), k), -1, np.int64)
+    distances = np.full((len(queries), k), np.inf, np.float32)
+    bad = np.zeros(len(queries) // _QUERIES + 1, np.bool_)
+    _run(_nearest_loop(_compiled(function)), n_threads, _plain(queries), _plain(corpus), ids, distances, bad)
+    _check(bad)
+    return ids, distances
+
+
+def partner_ranks(
+    function: Callable[..., float], first: Array, second: Array, n_threads: int
+) -> tuple[Array, Array]:
+    """Ranks of row i of `second` for row i of `first`, and the other way round."""
+    n = len(first)
+    slices = min(n, 64)
+    ranks, others = np.empty(n, np.int64), np.zeros((slices, n), np.int64)
+    bad = np.zeros(slices, np.bool_)
+    loop = _rank_loop(_compiled(function))
+    _run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
+    _check(bad)
+    return ranks, 1 + others.sum(axis=0)
+
+
+def _plain(rows: Array) -> Array:
+    """C-contiguous and read-only, so that one compiled loop serves all callers."""
+    view = np.ascontiguousarray(rows).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,128 @@
+"""Classification by the nearest vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._persist import Arrays, Persistent
+from ._types import Array
+from ._validation import check_integer, keeps_previous_fit
+from .retrieval import Metric, as_rows, check_finite, check_metric, top_k
+
+
+class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The label that most of the nearest training vectors have.
+
+    With one neighbour and cosine this is the classifier of section 3.3 of Platt, Toutanova and Yih 2010: vectors
+    of one language are labelled, vectors of another in the same space are asked for.
+
+    Parameters
+    ----------
+    n_neighbors : int, default 1
+        From 1 to the number of training vectors.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
+        As in `semproj.retrieval.top_k`.
+    n_threads : int or None
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, sorted.
+    vectors_ : float32 array of shape (n_samples, n_features_in_)
+        The training vectors.
+    codes_ : int64 array of shape (n_samples,)
+        Position of each training vector's label in ``classes_``.
+
+    Notes
+    -----
+    Each neighbour has one vote. Of the labels with most votes the one of the nearest neighbour wins; of training
+    vectors that are equally near the earlier one comes first. Predictions depend neither on the number of threads
+    nor on the other vectors of the batch.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> Z = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> model = sj.NearestNeighborClassifier().fit(Z, ["sport", "sport", "trade"])
+    >>> model.predict([[5.0, 1.0], [0.1, 0.3]])
+    array(['sport', 'trade'], dtype='<U5')
+    """
+
+    classes_: Array
+    vectors_: Array
+    codes_: Array
+
+    _arrays = ("vectors_", "codes_")
+    _scalars = ("n_features_in_",)
+
+    def __init__(self, n_neighbors: int = 1, metric: Metric = "cosine", n_threads: int | None = None) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_threads = n_threads
+
+    @keeps_previous_fit
+    def fit(self, X: Any, y: Any) -> NearestNeighborClassifier:
+        """Keep the vectors and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers; kept as float32.
+        y : array-like of shape (n_samples,)
+            Labels: strings, integers or booleans.
+
+        Returns
+        -------
+        self
+        """
+        metric = check_metric(self.metric)
+        n_neighbors = check_integer(self.n_neighbors, "n_neighbors", low=1)
+        X, y = validate_data(self, X, y, dtype=(np.float32, np.float64))
+        check_classification_targets(y)
+        if n_neighbors > len(X):
+            raise ValueError(f"n_neighbors: expected at most n_samples = {len(X)}, got {n_neighbors}")
+        rows = as_rows(X, "X", metric)
+        check_finite(rows, "X")
+        # A copy: what the caller does to the array later must not change the model.
+        self.vectors_ = np.array(rows, np.float32, order="C", copy=True)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.codes_ = codes.astype(np.int64)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of each vector.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=(np.float32, np.float64), reset=False)
+        neighbors, _ = top_k(X, self.vectors_, self.n_neighbors, metric=self.metric, n_threads=self.n_threads)
+        codes = self.codes_[neighbors]
+        votes = np.stack([(codes == codes[:, [i]]).sum(axis=1) for i in range(codes.shape[1])], axis=1)
+        # The first of the largest: neighbours are in order, so of the labels with most votes the nearest one's.
+        winners: Array = self.classes_[codes[np.arange(len(codes)), votes.argmax(axis=1)]]
+        return winners
+
+    def _get_scalars(self) -> dict[str, Any]:
+        labels = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        return {**super()._get_scalars(), **labels}
+
+    def _set_state(self, arrays: Arrays, scalars: dict[str, Any]) -> None:
+        scalars = dict(scalars)
+        self.classes_ = np.array(scalars.pop("classes"), dtype=np.dtype(scalars.pop("classes_dtype")))
+        super()._set_state(arrays, scalars)
+        if self.vectors_.shape != (len(self.codes_), self.n_features_in_):
+            raise ValueError("vectors and labels do not belong together")
+        if len(self.codes_) == 0 or not 0 <= self.codes_.min() <= self.codes_.max() < len(self.classes_):
+            raise ValueError("labels are out of range")

@@ -1,0 +1,214 @@
+"""Nearest rows of a corpus, and ranks of known partners, by brute force: exact, in blocks, on all threads.
+
+Vectors are dense and compared in float32. Metrics: ``"cosine"`` and ``"inner_product"`` (scores, more is better),
+``"l1"`` and ``"jensen_shannon"`` (distances, less is better), or a function of your own, a distance between two
+rows that Numba compiles into the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._threads import interruptible, resolve_threads
+from ._types import Array
+from ._validation import check_integer
+
+__all__ = ["top_k", "true_ranks"]
+
+METRICS = ("cosine", "inner_product", "l1", "jensen_shannon")
+Metric: TypeAlias = "str | Callable[[Any, Any], float]"
+Int64: TypeAlias = "npt.NDArray[np.int64]"
+Float32: TypeAlias = "npt.NDArray[np.float32]"
+
+
+def top_k(
+    queries: npt.ArrayLike,
+    corpus: npt.ArrayLike,
+    k: int = 10,
+    *,
+    metric: Metric = "cosine",
+    n_threads: int | None = None,
+) -> tuple[Int64, Float32]:
+    """Return the k nearest rows of a corpus for each query.
+
+    Parameters
+    ----------
+    queries : array-like of shape (n, d)
+    corpus : array-like of shape (m, d)
+        Finite numbers. float32 rows are read in place; other types are converted to float32.
+    k : int, default=10
+        From 1 to m.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        "cosine"
+            A zero vector scores 0 with everything.
+        "inner_product"
+            Refused when a score could leave the range of float32.
+        "l1"
+            Sum of absolute differences.
+        "jensen_shannon"
+            Divergence in bits, from 0 to 1 (not its square root). Rows must not be negative; each is divided by
+            its sum, which must not be zero.
+        function
+            ``distance(u, v)`` of two float32 vectors, compiled by Numba if it is not yet; less is nearer. Compiled
+            once for each function object.
+    n_threads : int or None
+
+    Returns
+    -------
+    indices : int64 array of shape (n, k)
+        Best first; among equals the smaller index first.
+    scores : float32 array of shape (n, k)
+        Similarities for "cosine" and "inner_product", distances otherwise.
+
+    Notes
+    -----
+    A score depends on its two rows alone: bits are the same for any number of threads and any batch of queries.
+    The n x m scores are never in memory; beyond the result there are a few megabytes for each thread, at most 16
+    (k + 32) bytes for each of some ten thousand queries at a time, and 16 bytes a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.retrieval import top_k
+    >>> corpus = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> indices, scores = top_k([[2.0, 1.0]], corpus, k=2)
+    >>> indices
+    array([[2, 0]])
+    >>> scores.round(4)
+    array([[0.9487, 0.8944]], dtype=float32)
+    >>> top_k([[2.0, 1.0]], corpus, k=1, metric="l1")
+    (array([[2]]), array([[1.]], dtype=float32))
+    """
+    threads = resolve_threads(n_threads)
+    metric = check_metric(metric)
+    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    if len(right) == 0:
+        raise ValueError("corpus: expected at least one row")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    k = check_integer(k, "k", low=1)
+    if k > len(right):
+        raise ValueError(f"k: expected at most the {len(right)} rows of corpus, got {k}")
+    if callable(metric):
+        from .jit.retrieval import nearest
+
+        check_finite(left, "queries")
+        check_finite(right, "corpus")
+        found = interruptible(nearest, metric, left, right, k, threads)
+        return cast("tuple[Int64, Float32]", found)
+    return _core.top_k(left, right, k, metric, threads)
+
+
+def true_ranks(
+    A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
+) -> tuple[Int64, Int64]:
+    """Return the ranks of partners among all rows, in both directions from one pass over the scores.
+
+    Row i of `A` and row i of `B` belong together. The rank is one plus the number of other rows that are at least
+    as near: ties count against the partner.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n, d)
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `top_k`.
+    n_threads : int or None
+
+    Returns
+    -------
+    forward : int64 array of shape (n,)
+        The rank of row i of `B` when row i of `A` asks.
+    backward : int64 array of shape (n,)
+        The rank of row i of `A` when row i of `B` asks.
+        Both are 0 (no rank) by cosine for a pair in which one vector is zero.
+
+    Notes
+    -----
+    Equal rows get equal bits, but rows that are equal up to their length, or to the last digit, do not. Scores are
+    ties when they differ by less than 1e-6 for "cosine" and "jensen_shannon", 1e-6 of the product of the pair's
+    lengths for "inner_product", and 1e-6 of the pair's distance for "l1" and functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.retrieval import true_ranks
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> B = np.array([[1.0, 0.1], [0.9, 1.0], [0.2, 1.0]])
+    >>> true_ranks(A, B)
+    (array([1, 2, 2]), array([1, 2, 2]))
+    """
+    threads = resolve_threads(n_threads)
+    metric = check_metric(metric)
+    first, second = as_rows(A, "A", metric), as_rows(B, "B", metric)
+    if first.shape != second.shape:
+        raise ValueError(f"B: expected the shape of A, {first.shape}, got {second.shape}")
+    if len(first) == 0:
+        raise ValueError("A: expected at least one row")
+    if callable(metric):
+        from .jit.retrieval import partner_ranks
+
+        check_finite(first, "A")
+        check_finite(second, "B")
+        ranks = interruptible(partner_ranks, metric, first, second, threads)
+        return cast("tuple[Int64, Int64]", ranks)
+    return _core.true_ranks(first, second, metric, threads)
+
+
+def check_metric(metric: Any) -> Metric:
+    """One of the names, or a function."""
+    if callable(metric):
+        return cast(Metric, metric)
+    if not isinstance(metric, str) or metric not in METRICS:
+        names = ", ".join(map(repr, METRICS))
+        raise ValueError(f"metric: expected one of {names} or a function, got {metric!r}")
+    return metric
+
+
+def check_finite(rows: Float32, name: str) -> None:
+    """Refuse NaN and infinity; the compiled metrics do so themselves."""
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name}: contains NaN or infinity")
+
+
+def as_rows(vectors: Any, name: str, metric: Metric) -> Float32:
+    """A float32 matrix whose rows are contiguous: the caller's own memory where it is one already."""
+    if hasattr(vectors, "toarray"):
+        raise TypeError(f"{name}: expected a dense array, got a sparse one; pass its .toarray()")
+    rows = np.asarray(vectors)
+    if rows.ndim != 2:
+        raise ValueError(f"{name}: expected a 2-dimensional array, got {rows.ndim} dimension(s)")
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected an array of real numbers, got dtype {rows.dtype}")
+    if rows.shape[1] == 0:
+        raise ValueError(f"{name}: expected at least one column")
+    if rows.dtype != np.float32:
+        rows = _narrowed(rows, name, scaled=metric in ("cosine", "jensen_shannon"))
+    if not (rows.dtype.isnative and rows.flags.aligned and _contiguous_rows(rows)):
+        rows = np.array(rows, np.float32, order="C")
+    return cast(Float32, rows)
+
+
+def _contiguous_rows(rows: Array) -> bool:
+    return rows.shape[1] == 1 or rows.strides[1] == rows.itemsize
+
+
+def _narrowed(rows: Array, name: str, *, scaled: bool) -> Array:
+    """As float32. Where the length of a row does not matter, neither does float32's range."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = rows.astype(np.float32, order="C")
+        if rows.dtype.kind != "f" or rows.dtype.itemsize < 8 or not rows.size:
+            return narrow
+        largest = np.abs(rows).max(axis=1)
+        if not np.isfinite(largest).all():
+            raise ValueError(f"{name}: contains NaN or infinity")
+        if scaled:
+            outside = (largest > 1e30) | ((largest < 1e-30) & (largest > 0))
+            narrow[outside] = rows[outside] / largest[outside, None]
+        elif largest.max() > np.finfo(np.float32).max:
+            raise ValueError(f"{name}: contains numbers outside of the range of float32")
+    return narrow
