@@ -145,7 +145,7 @@ void BlockScorer::pack_panel(const ComparedRows& corpus, int64_t begin, int64_t 
     scale[j] = corpus.scale(begin + j, 0);
     scale[table_.cols + j] = corpus.scale(begin + j, 1);
   }
-  table_.pack(rows, scale, depth, table_.cols * corpus.stride(), panel_.get());
+  table_.pack(rows, scale, depth, kBlockColumns * corpus.stride(), panel_.get());
   if (panel_terms_) table_.entropy_terms(panel_.get(), depth * table_.cols, panel_terms_.get());
 }
 
