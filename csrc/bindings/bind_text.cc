@@ -6,6 +6,7 @@
 #include "bindings/bindings.h"
 #include "bindings/text_batch.h"
 #include "text/count.h"
+#include "text/sequences.h"
 #include "text/unicode_tables.h"
 
 namespace semproj::bindings {
@@ -35,6 +36,20 @@ py::tuple count(const VocabularyPointer& vocabulary, const py::list& documents, 
   CountSession session({ngram_max, lowercase, errors_replace, n_threads}, vocabulary, true);
   add_documents(session, documents, first_document_number);
   return take_rows(session);
+}
+
+py::tuple sequences(const VocabularyPointer& vocabulary, const py::list& documents, bool lowercase,
+                    bool errors_replace, int64_t first_document_number, int n_threads) {
+  const TextBatch batch(documents, first_document_number);
+  Sequences found;
+  {
+    const py::gil_scoped_release release;
+    found = word_sequences(*vocabulary, batch.refs(), lowercase, errors_replace, first_document_number,
+                           n_threads);
+  }
+  return py::make_tuple(
+      py::array_t<int64_t>(static_cast<py::ssize_t>(found.starts.size()), found.starts.data()),
+      py::array_t<int32_t>(static_cast<py::ssize_t>(found.ids.size()), found.ids.data()));
 }
 
 VocabularyPointer make_vocabulary(const py::array& terms, const py::array& offsets) {
@@ -75,7 +90,9 @@ void register_text(py::module_& m) {
       .def("term_offsets",
            [](const Vocabulary& v) { return copy_of<int64_t>(v.terms.offsets().data(), v.size() + 1); })
       .def("count", &count, py::arg("documents"), py::arg("ngram_max"), py::arg("lowercase"),
-           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"));
+           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"))
+      .def("sequences", &sequences, py::arg("documents"), py::arg("lowercase"), py::arg("errors_replace"),
+           py::arg("first_document_number"), py::arg("n_threads"));
 
   py::class_<CountSession>(m, "CountSession")
       .def(py::init([](int ngram_max, bool lowercase, bool errors_replace, bool keep_rows, int n_threads,

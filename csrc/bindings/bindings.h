@@ -49,12 +49,15 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
   return {const_cast<T*>(static_cast<const T*>(a.data())), a.shape(0), a.shape(1), a.strides(0) / size};
 }
 
+void register_alignment(py::module_& m);
 void register_config(py::module_& m);
 void register_project(py::module_& m);
 void register_symmetric(py::module_& m);
 void register_retrieve(py::module_& m);
+void register_spgemm(py::module_& m);
 void register_tall(py::module_& m);
 void register_text(py::module_& m);
 void register_weight(py::module_& m);
+void register_wordbyword(py::module_& m);
 
 }  // namespace semproj::bindings

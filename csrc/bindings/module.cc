@@ -10,4 +10,7 @@ PYBIND11_MODULE(_core, m) {
   register_retrieve(m);
   register_tall(m);
   register_text(m);
+  register_spgemm(m);
+  register_alignment(m);
+  register_wordbyword(m);
 }

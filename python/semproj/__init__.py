@@ -7,6 +7,7 @@ estimators.
 from __future__ import annotations
 
 from . import kernels, metrics, retrieval
+from . import alignment, kernels, metrics
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
@@ -19,6 +20,7 @@ from .opca import OPCA
 from .neighbors import NearestNeighborClassifier
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
+from .wordbyword import WordByWord
 
 __all__ = [
     "BM25",
@@ -35,7 +37,9 @@ __all__ = [
     "SavedModelError",
     "TermCounter",
     "TfIdf",
+    "WordByWord",
     "__version__",
+    "alignment",
     "kernels",
     "load",
     "metrics",

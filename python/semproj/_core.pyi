@@ -79,6 +79,14 @@ class Vocabulary(metaclass=_Pybind11Type):
         first_document_number: int,
         n_threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    def sequences(
+        self,
+        documents: list[Any],
+        lowercase: bool,
+        errors_replace: bool,
+        first_document_number: int,
+        n_threads: int,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
@@ -103,3 +111,42 @@ class CountSession(metaclass=_Pybind11Type):
     def term_counts(self) -> npt.NDArray[np.int64]: ...
 
 def take_batch(iterator: Iterator[Any], max_characters: int, max_documents: int) -> list[Any]: ...
+def multiply_sparse(
+    x: Csr, indptr: _Array, indices: _Array, data: _Array, n_cols: int, n_threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], _Array]: ...
+def align_lengths(
+    source_starts: _Array,
+    source_lengths: _Array,
+    target_starts: _Array,
+    target_lengths: _Array,
+    ratio: float,
+    variance: float,
+    skip: float,
+    band: int,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
+class WordAligner(metaclass=_Pybind11Type):
+    def __init__(
+        self,
+        source: _Array,
+        target: _Array,
+        source_begin: _Array,
+        source_end: _Array,
+        target_begin: _Array,
+        target_end: _Array,
+        n_source: int,
+        n_target: int,
+        min_cooccurrence: int,
+        chunk_cells: int,
+        n_threads: int,
+    ) -> None: ...
+    def model1(self) -> float: ...
+    def hmm(
+        self, jumps: _Array, null_probability: float
+    ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    @property
+    def n_cells(self) -> int: ...
+    def cells(
+        self, min_probability: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...

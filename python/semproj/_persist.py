@@ -38,6 +38,7 @@ _CLASSES = {
     "TermCounter": "text",
     "TfIdf": "weighting",
     "ViewProjection": "_base",
+    "WordByWord": "wordbyword",
 }
 
 Arrays = dict[str, Array]

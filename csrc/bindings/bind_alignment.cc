@@ -1,0 +1,60 @@
+#include <limits>
+
+#include "bindings/bindings.h"
+#include "models/alignment.h"
+
+namespace semproj::bindings {
+namespace {
+
+SentenceLengths sentence_lengths(const py::array& starts, const py::array& lengths, const char* name) {
+  const auto* begin = vector_data<int64_t>(starts, starts.size(), name);
+  if (starts.size() < 1 || begin[0] != 0 || begin[starts.size() - 1] != lengths.size()) {
+    throw py::value_error(std::string(name) + ": offsets must begin with 0 and end with the sentences");
+  }
+  for (py::ssize_t i = 1; i < starts.size(); ++i) {
+    const int64_t n = begin[i] - begin[i - 1];
+    if (n < 0 || n >= std::numeric_limits<int32_t>::max()) {
+      throw py::value_error(std::string(name) + ": offsets must not decrease");
+    }
+  }
+  return {{begin, static_cast<size_t>(starts.size())}, vector_data<int32_t>(lengths, lengths.size(), name)};
+}
+
+py::tuple align_lengths_of(const py::array& source_starts, const py::array& source_lengths,
+                           const py::array& target_starts, const py::array& target_lengths, double ratio,
+                           double variance, double skip, int64_t band, int n_threads) {
+  const SentenceLengths source = sentence_lengths(source_starts, source_lengths, "source_starts");
+  const SentenceLengths target = sentence_lengths(target_starts, target_lengths, "target_starts");
+  if (source.starts.size() != target.starts.size()) {
+    throw py::value_error("target_starts: expected as many documents as source_starts has");
+  }
+  std::vector<std::vector<Bead>> beads;
+  {
+    const py::gil_scoped_release release;
+    beads = align_documents(source, target, {ratio, variance, skip, band}, n_threads);
+  }
+  int64_t n = 0;
+  for (const auto& document : beads) n += static_cast<int64_t>(document.size());
+  py::array_t<int64_t> table({n, int64_t{5}});
+  py::array_t<float> scores(n);
+  int64_t* row = table.mutable_data();
+  float* score = scores.mutable_data();
+  for (size_t d = 0; d < beads.size(); ++d) {
+    for (const Bead& b : beads[d]) {
+      *row++ = static_cast<int64_t>(d);
+      for (const int32_t bound : {b.source_begin, b.source_end, b.target_begin, b.target_end}) *row++ = bound;
+      *score++ = b.score;
+    }
+  }
+  return py::make_tuple(table, scores);
+}
+
+}  // namespace
+
+void register_alignment(py::module_& m) {
+  m.def("align_lengths", &align_lengths_of, py::arg("source_starts"), py::arg("source_lengths"),
+        py::arg("target_starts"), py::arg("target_lengths"), py::arg("ratio"), py::arg("variance"),
+        py::arg("skip"), py::arg("band"), py::arg("n_threads"));
+}
+
+}  // namespace semproj::bindings

@@ -1,0 +1,446 @@
+"""Word-by-word translation of weighted rows, with probabilities learnt from documents and their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._persist import Persistent
+from ._threads import resolve_threads
+from ._types import Array
+from ._validation import as_csr, check_integer, check_real, check_sparse, core_csr, keeps_previous_fit
+from .alignment import SentenceAlignment, SentenceDocument, align_sentences
+from .text import MultiTermCounter, TermCounter, iter_batches
+
+__all__ = ["WordByWord"]
+
+CHUNK_CELLS = 1 << 24  # word pairs whose expectations are in memory at once: 64 MB
+
+
+class _Words(NamedTuple):
+    """Sentences of one language as ids of all of its words."""
+
+    terms: list[str]
+    starts: npt.NDArray[np.int64]  # of each sentence among the ids
+    ids: npt.NDArray[np.int32]
+
+
+class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Translate rows of weights word by word (section 3.2 of Platt, Toutanova and Yih 2010).
+
+    ``fit`` finds sentence pairs in documents and their translations, then the probabilities of translating a
+    source word by a target word: EM for IBM Model 1 (Brown et al. 1993), then for an HMM of word alignments
+    (Vogel, Ney and Tillmann 1996) in which the jumps depend on the word one jumps from (He 2007). ``transform``
+    multiplies weighted rows of the source language by these probabilities. The rows that come out are compared
+    with weighted rows of the target language, or both go through an LSA of the target language first.
+
+    Parameters
+    ----------
+    vocabulary : TermCounter, MultiTermCounter or None
+        Which terms have which columns. One that is fitted is used as it is; one that is not, or None (all words),
+        is cloned and fitted on the documents of both languages. Words are cut as it cuts them. The alignment uses
+        all words, also those that have no column: frequent words show how the others correspond.
+    model1_iter, hmm_iter : int, default 5
+        Iterations of EM at most. 0 leaves the model out, but not both.
+    model1_tol, hmm_tol : float, default 1e-4
+        A model's iterations end when the log likelihood grows by less than this share.
+    word_dependent : bool, default True
+        Whether the jumps depend on the source word.
+    smoothing : float, default 100
+        How many jumps of a word its own distribution needs to weigh as much as the one of all words.
+    max_jump : int, default 5
+        Jumps over up to this many words have a probability each; all longer ones in a direction share one.
+    null_probability : float, default 0.2
+        In the HMM, probability that a target word translates no source word.
+    min_cooccurrence : int, default 2
+        Only words that occur together in this many sentence pairs can be translations of each other. The table of
+        these takes 16 bytes each; a larger number bounds it.
+    min_probability : float, default 0.01
+        Less probable translations are left out; the others are scaled to add up to one.
+    min_score : float or None, default None
+        Sentence pairs with a lower score are not used; see :class:`semproj.alignment.SentenceAlignment`.
+    max_length : int, default 100
+        Sentence pairs with more words on a side are not used: the HMM's cost grows with the third power.
+    skip : float, default 0.01
+        Prior probability that a sentence has no counterpart; larger for loosely comparable documents.
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    translation_ : csr_matrix of float32, shape (n_source_terms, n_target_terms)
+        p(target term | source term). Words without a column keep their share, so a row adds up to less than one
+        where the source word is often translated by one of them. A term that the alignment cannot tell anything
+        about (never seen, or with no partner at all) is translated by itself if the target has it.
+    model1_log_likelihood_, hmm_log_likelihood_ : float64 arrays
+        At the beginning of each iteration, summed over all sentence pairs. Each never decreases, up to rounding;
+        the HMM's with `word_dependent` up to the effect of the smoothing.
+    jump_weights_ : float64 array of shape (2 max_jump + 3,)
+        Weights of the jumps of all words together, for each position: all beyond the left end, -max_jump, ...,
+        max_jump, all beyond the right end. They add up to one.
+    source_counter_, target_counter_ : TermCounter
+        The columns of both languages.
+    n_pairs_, n_skipped_ : int
+        Sentence pairs used, and not used because they are too long or have no words on a side.
+    n_cells_ : int
+        Word pairs in the table.
+    n_features_in_ : int
+
+    Notes
+    -----
+    The same documents give the same bits for any number of threads.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> english = ["the house. a red house.", "the tree. a green tree.", "the red tree.", "a green house."]
+    >>> spanish = ["la casa. una casa roja.", "el árbol. un árbol verde.", "el árbol rojo.", "una casa verde."]
+    >>> model = sj.WordByWord().fit(spanish, english)
+    >>> row = model.translation_[model.source_counter_.vocabulary_["casa"]]
+    >>> model.target_counter_.get_feature_names_out()[row.indices[row.data.argmax()]]
+    'house'
+    >>> counts = model.source_counter_.transform(["casa verde"])
+    >>> model.transform(counts).shape == (1, len(model.target_counter_.vocabulary_))
+    True
+    """
+
+    _parts = ("source_counter_", "target_counter_")
+    _arrays = ("model1_log_likelihood_", "hmm_log_likelihood_", "jump_weights_")
+    _scalars = ("n_pairs_", "n_skipped_", "n_cells_", "n_features_in_")
+
+    def __init__(
+        self,
+        vocabulary: Any = None,
+        *,
+        model1_iter: int = 5,
+        hmm_iter: int = 5,
+        model1_tol: float = 1e-4,
+        hmm_tol: float = 1e-4,
+        word_dependent: bool = True,
+        smoothing: float = 100.0,
+        max_jump: int = 5,
+        null_probability: float = 0.2,
+        min_cooccurrence: int = 2,
+        min_probability: float = 0.01,
+        min_score: float | None = None,
+        max_length: int = 100,
+        skip: float = 0.01,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.model1_iter = model1_iter
+        self.hmm_iter = hmm_iter
+        self.model1_tol = model1_tol
+        self.hmm_tol = hmm_tol
+        self.word_dependent = word_dependent
+        self.smoothing = smoothing
+        self.max_jump = max_jump
+        self.null_probability = null_probability
+        self.min_cooccurrence = min_cooccurrence
+        self.min_probability = min_probability
+        self.min_score = min_score
+        self.max_length = max_length
+        self.skip = skip
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(
+        self, source_documents: Iterable[SentenceDocument], target_documents: Iterable[SentenceDocument]
+    ) -> WordByWord:
+        """Learn to translate from documents and their translations.
+
+        Parameters
+        ----------
+        source_documents, target_documents : iterables of str or of lists of str
+            Document i of one is the translation of document i of the other: a text, or the list of its sentences.
+            Parts that only one of them has are passed over.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        threads = resolve_threads(self.n_threads)
+        aligned = align_sentences(source_documents, target_documents, skip=self.skip, n_threads=threads)
+        texts = [list(chain.from_iterable(side)) for side in (aligned.source, aligned.target)]
+        counters = self._fitted_counters(texts)
+        words = [_read_words(counter, side, threads) for counter, side in zip(counters, texts, strict=True)]
+        source_begin, source_end, target_begin, target_end = self._pairs(aligned, words)
+        del aligned, texts
+        aligner = _core.WordAligner(
+            words[0].ids,
+            words[1].ids,
+            source_begin,
+            source_end,
+            target_begin,
+            target_end,
+            n_source=len(words[0].terms),
+            n_target=len(words[1].terms),
+            min_cooccurrence=self.min_cooccurrence,
+            chunk_cells=CHUNK_CELLS,
+            n_threads=threads,
+        )
+        self._run(aligner, len(words[0].terms))
+        self.n_cells_ = int(aligner.n_cells)
+        self.source_counter_, self.target_counter_ = counters
+        self.translation_ = _restricted(aligner.cells(self.min_probability), words, counters)
+        self.n_features_in_ = int(self.translation_.shape[0])
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
+        """Not there: ``fit`` takes documents, ``transform`` rows of weights."""
+        raise TypeError(
+            "fit_transform: WordByWord is fitted on documents and transforms rows; call fit and transform"
+        )
+
+    def transform(self, X: Any) -> Any:
+        """Translate weighted rows: ``X @ translation_``.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_source_terms)
+            log(tf)-idf weights, as a rule: the paper found them better than counts.
+
+        Returns
+        -------
+        csr_matrix of shape (n_documents, n_target_terms)
+            With sorted indices; float64 for float64 rows, otherwise float32. A row's bits depend neither on the
+            number of threads nor on the other rows.
+        """
+        check_is_fitted(self, "translation_")
+        X = as_csr(X)
+        n, n_out = self.translation_.shape
+        if X.shape[1] != n:
+            raise ValueError(f"X: has {X.shape[1]} columns, the model translates {n} terms")
+        indptr, indices, data = _core.multiply_sparse(
+            core_csr(X),
+            np.ascontiguousarray(self.translation_.indptr, np.int64),
+            np.ascontiguousarray(self.translation_.indices, np.int32),
+            np.ascontiguousarray(self.translation_.data, np.float32),
+            n_out,
+            resolve_threads(self.n_threads),
+        )
+        rows = sp.csr_matrix((data, indices, indptr), shape=(X.shape[0], n_out), copy=False)
+        rows.has_canonical_format = True
+        return rows
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+        """Return the target terms in the order of the columns; `input_features` is ignored."""
+        check_is_fitted(self, "translation_")
+        names: npt.NDArray[np.object_] = self.target_counter_.get_feature_names_out()
+        return names
+
+    def _run(self, aligner: _core.WordAligner, n_source: int) -> None:
+        """The iterations of both models."""
+        from tqdm import tqdm
+
+        total = self.model1_iter + self.hmm_iter
+        with tqdm(total=total, desc="WordByWord", unit="iteration", disable=not self.progress) as bar:
+            likelihoods: list[float] = []
+            while len(likelihoods) < self.model1_iter and not _converged(likelihoods, self.model1_tol):
+                likelihoods.append(_finite(aligner.model1(), "Model 1", len(likelihoods)))
+                bar.update(1)
+            self.model1_log_likelihood_ = np.array(likelihoods)
+            likelihoods = []
+            k = 2 * self.max_jump + 3
+            shared = np.full(k, 1.0 / k)
+            jumps = np.broadcast_to(shared.astype(np.float32), (n_source + 1, k))
+            while len(likelihoods) < self.hmm_iter and not _converged(likelihoods, self.hmm_tol):
+                value, counts, exposure = aligner.hmm(np.ascontiguousarray(jumps), self.null_probability)
+                likelihoods.append(_finite(value, "HMM", len(likelihoods)))
+                shared = _shared_jumps(counts, exposure)
+                smoothing = self.smoothing if self.word_dependent else None
+                jumps = _word_jumps(shared, counts, exposure, smoothing)
+                bar.update(1)
+            self.hmm_log_likelihood_ = np.array(likelihoods)
+            self.jump_weights_ = shared
+
+    def _fitted_counters(self, texts: list[list[str]]) -> tuple[TermCounter, TermCounter]:
+        given = TermCounter(n_threads=self.n_threads) if self.vocabulary is None else self.vocabulary
+        if not isinstance(given, (TermCounter, MultiTermCounter)):
+            raise TypeError(
+                f"vocabulary: expected a TermCounter, a MultiTermCounter or None, got {type(given).__name__}"
+            )
+        if not _is_fitted(given):
+            given = clone(given)
+            given._learn(texts, keep_rows=False)
+        counters = given.counters_ if isinstance(given, MultiTermCounter) else [given, given]
+        if len(counters) != 2:
+            raise ValueError(f"vocabulary: expected a counter of 2 languages, got {len(counters)}")
+        return counters[0], counters[1]
+
+    def _pairs(self, aligned: SentenceAlignment, words: list[_Words]) -> list[npt.NDArray[np.int64]]:
+        """First and end word of both sides of the sentence pairs to learn from."""
+        document, *bounds = aligned.beads.T
+        used = (bounds[0] < bounds[1]) & (bounds[2] < bounds[3])
+        if self.min_score is not None:
+            used &= aligned.scores >= self.min_score
+        ranges = []
+        for side, sentences in enumerate((aligned.source, aligned.target)):
+            before = np.cumsum([0, *map(len, sentences)])[document]
+            ranges += [words[side].starts[before + bound] for bound in bounds[2 * side : 2 * side + 2]]
+        n_beads = int(used.sum())
+        for begin, end in (ranges[:2], ranges[2:]):
+            used &= (begin < end) & (end - begin <= self.max_length)
+        self.n_pairs_ = int(used.sum())
+        self.n_skipped_ = n_beads - self.n_pairs_
+        if self.n_pairs_ == 0:
+            raise ValueError(
+                f"source_documents: no sentence pair with 1 to max_length={self.max_length} words on both sides"
+            )
+        return [np.ascontiguousarray(bound[used]) for bound in ranges]
+
+    def _check_parameters(self) -> None:
+        check_integer(self.model1_iter, "model1_iter", low=0)
+        check_integer(self.hmm_iter, "hmm_iter", low=0 if self.model1_iter else 1)
+        check_real(self.model1_tol, "model1_tol", low=0)
+        check_real(self.hmm_tol, "hmm_tol", low=0)
+        check_real(self.smoothing, "smoothing", low=1e-3)
+        check_integer(self.max_jump, "max_jump", low=0, high=100)
+        check_real(self.null_probability, "null_probability", low=1e-6, high=1 - 1e-6)
+        check_integer(self.min_cooccurrence, "min_cooccurrence", low=1)
+        check_real(self.min_probability, "min_probability", low=0, high=1)
+        if self.min_score is not None:
+            check_real(self.min_score, "min_score", high=0)
+        check_integer(self.max_length, "max_length", low=1)
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        if self.vocabulary is not None:  # saved once, as the fitted counters
+            fitted = "fitted" if _is_fitted(self.vocabulary) else "new"
+            parameters["vocabulary"] = f"{fitted} {type(self.vocabulary).__name__}"
+        return parameters
+
+    def _get_state(self) -> dict[str, Array]:
+        matrix = self.translation_
+        parts = {f"translation_{name}": getattr(matrix, name) for name in ("indptr", "indices", "data")}
+        return {**super()._get_state(), **parts}
+
+    def _get_scalars(self) -> dict[str, Any]:
+        shared = self.source_counter_ is self.target_counter_
+        return {**super()._get_scalars(), "n_terms_out": self.translation_.shape[1], "shared": shared}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        arrays, scalars = dict(arrays), dict(scalars)
+        matrix = [arrays.pop(f"translation_{name}") for name in ("data", "indices", "indptr")]
+        shape = (scalars["n_features_in_"], scalars.pop("n_terms_out"))
+        self._shared = bool(scalars.pop("shared"))
+        super()._set_state(arrays, scalars)
+        self.translation_ = sp.csr_matrix(tuple(matrix), shape=shape, copy=False)
+        check_sparse(self.translation_, "translation_")
+
+    def _restored(self) -> None:
+        shared = self.__dict__.pop("_shared")
+        if shared:
+            self.target_counter_ = self.source_counter_
+        if self.vocabulary is None:
+            return
+        fitted, name = self.vocabulary.split()
+        counter = self.source_counter_
+        if name == MultiTermCounter.__name__:
+            counter = MultiTermCounter("shared" if shared else "separate", **self.source_counter_.get_params())
+            counter.counters_ = [self.source_counter_, self.target_counter_]
+        self.vocabulary = counter if fitted == "fitted" else clone(counter)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_fitted(counter: TermCounter | MultiTermCounter) -> bool:
+    return (
+        hasattr(counter, "counters_")
+        if isinstance(counter, MultiTermCounter)
+        else hasattr(counter, "term_counts_")
+    )
+
+
+def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:
+    """All words of the sentences, cut as the counter cuts them."""
+    options = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
+    session = _core.CountSession(ngram_max=1, keep_rows=False, n_threads=threads, vocabulary=None, **options)
+    for batch in iter_batches(texts):
+        session.add(batch, session.n_documents)
+    session.choose(0, None, 1)
+    vocabulary = session.vocabulary
+    starts, ids, n = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
+    for batch in iter_batches(texts):
+        some_starts, some_ids = vocabulary.sequences(
+            batch, first_document_number=len(starts), n_threads=threads, **options
+        )
+        starts.append(some_starts[1:] + n)
+        ids.append(some_ids)
+        n += len(some_ids)
+    return _Words(vocabulary.term_list(), np.concatenate(starts), np.concatenate(ids))
+
+
+def _converged(likelihoods: list[float], tol: float) -> bool:
+    if tol == 0 or len(likelihoods) < 2:
+        return False
+    return likelihoods[-1] - likelihoods[-2] < tol * abs(likelihoods[-2])
+
+
+def _finite(value: float, model: str, iteration: int) -> float:
+    if not np.isfinite(value):
+        raise ValueError(f"{model}: the log likelihood is {value} in iteration {iteration + 1}")
+    return value
+
+
+def _shared_jumps(counts: Array, exposure: Array) -> Array:
+    """Weights of the jumps of all words: one step towards the maximum, which never goes down."""
+    expected, possible = counts.sum(axis=0), exposure.sum(axis=0)
+    weights = np.divide(expected, possible, out=np.zeros_like(expected), where=possible > 0)
+    weights = np.maximum(weights, 1e-6 * weights.max()) if weights.max() > 0 else np.ones_like(weights)
+    shared: Array = weights / weights.sum()
+    return shared
+
+
+def _word_jumps(shared: Array, counts: Array, exposure: Array, smoothing: float | None) -> Array:
+    """The same step for each word, with a gamma prior around the shared weights; or the shared ones for all."""
+    if smoothing is None:
+        return np.broadcast_to(shared.astype(np.float32), counts.shape)
+    share = counts.sum(axis=0)
+    prior = smoothing * np.maximum(share / max(share.sum(), 1e-300), 1e-6)
+    weights: Array = ((counts + prior) / (exposure + prior / shared)).astype(np.float32)
+    return weights
+
+
+def _columns(terms: list[str], counter: TermCounter) -> npt.NDArray[np.int64]:
+    """The column of each term, -1 for those without one."""
+    column = counter.vocabulary_
+    return np.fromiter((column.get(term, -1) for term in terms), np.int64, len(terms))
+
+
+def _restricted(cells: tuple[Array, Array, Array], words: list[_Words], counters: tuple[TermCounter, ...]) -> Any:
+    """Translations between terms that have columns, from those between all words."""
+    starts, targets, values = cells
+    lengths = np.diff(starts)[: len(words[0].terms)]  # without the null word's
+    values = values[: lengths.sum()].astype(np.float64)
+    source_of, target_of = (_columns(w.terms, counter) for w, counter in zip(words, counters, strict=True))
+    sources = np.repeat(np.arange(len(lengths)), lengths)
+    values /= np.bincount(sources, values, len(lengths))[sources]
+    row, column = source_of[sources], target_of[targets[: len(values)]]
+    kept = (row >= 0) & (column >= 0)
+    told = np.zeros(len(counters[0].vocabulary_), bool)
+    told[source_of[(lengths > 0) & (source_of >= 0)]] = True
+    terms = counters[0].get_feature_names_out()
+    silent = np.flatnonzero(~told)
+    itself = _columns(list(terms[silent]), counters[1])
+    row = np.concatenate([row[kept], silent[itself >= 0]])
+    column = np.concatenate([column[kept], itself[itself >= 0]])
+    data = np.concatenate([values[kept], np.ones(len(row) - kept.sum())]).astype(np.float32)
+    matrix = sp.csr_matrix((data, (row, column)), shape=(len(told), len(counters[1].vocabulary_)))
+    matrix.sort_indices()
+    return matrix
