@@ -12,6 +12,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
 RATIOS := project text encode lsa opca cca
 RATIOS := project text encode lsa retrieval
+RATIOS := project text encode lsa wordbyword
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test test-cpp test-python lint bench wheel clean

@@ -42,6 +42,11 @@ def _draw(probability: np.ndarray, size: int, rng: np.random.Generator) -> np.nd
     return np.minimum(found, len(probability) - 1)
 
 
+def zipf_words(n: int, n_types: int, seed: int = 0) -> np.ndarray:
+    """Running text: ids of words, the most frequent is 0."""
+    return _draw(_zipf(n_types), n, np.random.default_rng(seed))
+
+
 def _length_for(distinct: int, probability: np.ndarray) -> int:
     """How many words a document needs so that about `distinct` of them differ."""
     low, high = 1, 1 << 20

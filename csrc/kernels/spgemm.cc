@@ -13,6 +13,7 @@ namespace semproj {
 namespace {
 
 constexpr int64_t kGrain = 64;  // rows in one task
+constexpr int64_t kAhead = 8;   // entries between the prefetch of a row of b and its use
 
 [[noreturn]] void refuse(int64_t row, const std::string& what) {
   throw std::invalid_argument("X: " + what + " (row " + std::to_string(row) + ")");
@@ -22,7 +23,7 @@ constexpr int64_t kGrain = 64;  // rows in one task
 template <class Value>
 class DenseRow {
  public:
-  explicit DenseRow(int64_t n) : sums_(n), bits_((n + 63) / 64), summary_((n + 4095) / 4096) {}
+  explicit DenseRow(int64_t n) : sums_(n), bits_((n + 63) / 64) {}
 
   void add(const int32_t* columns, const float* values, int64_t n, Value scale) {
     for (int64_t i = 0; i < n; ++i) {
@@ -30,32 +31,94 @@ class DenseRow {
       sums_[c] += scale * values[i];
       bits_[c >> 6] |= uint64_t{1} << (c & 63);
     }
-    for (int64_t i = 0; i < n; ++i) summary_[columns[i] >> 12] |= uint64_t{1} << ((columns[i] >> 6) & 63);
   }
 
-  // Appends the row by increasing column and returns its length.
-  int64_t take(ProductPart<Value>* part) {
-    const size_t before = part->indices.size();
-    for (size_t s = 0; s < summary_.size(); ++s) {
-      for (uint64_t groups = summary_[s]; groups != 0; groups &= groups - 1) {
-        const auto g = static_cast<int64_t>(s) * 64 + std::countr_zero(groups);
-        for (uint64_t bits = bits_[g]; bits != 0; bits &= bits - 1) {
-          const int64_t c = g * 64 + std::countr_zero(bits);
-          part->indices.push_back(static_cast<int32_t>(c));
-          part->data.push_back(sums_[c]);
-          sums_[c] = 0;
+  // Writes the row by increasing column, starts the next one and returns the length. There must be room for 4
+  // more indices than the row can have.
+  int64_t take(int32_t* indices, Value* data) {
+    int32_t* out = indices;
+    for (size_t g = 0; g < bits_.size(); ++g) {
+      if (bits_[g] == 0) continue;
+      uint64_t bits = bits_[g];
+      bits_[g] = 0;
+      const auto base = static_cast<int32_t>(g * 64);
+      do {  // most words have few bits: four at once, without asking how many there are
+        for (int step = 0; step < 4; ++step) {
+          *out = base + std::countr_zero(bits | kTop);
+          out += bits != 0;
+          bits &= bits - 1;
         }
-        bits_[g] = 0;
-      }
-      summary_[s] = 0;
+      } while (bits != 0);
     }
-    return static_cast<int64_t>(part->indices.size() - before);
+    const int64_t n = out - indices;
+    for (int64_t i = 0; i < n; ++i) {
+      data[i] = sums_[indices[i]];
+      sums_[indices[i]] = 0;
+    }
+    return n;
   }
 
  private:
+  static constexpr uint64_t kTop = uint64_t{1} << 63;
+
   std::vector<Value> sums_;
-  std::vector<uint64_t> bits_, summary_;  // a bit for each column; for each word of bits
+  std::vector<uint64_t> bits_;  // one for each column
 };
+
+// What a thread needs: its row, and the rows of a task before they are copied to a part of just their size.
+template <class Value>
+struct Scratch {
+  explicit Scratch(int64_t n_cols) : sums(n_cols) {}
+
+  // Room for a row of up to n entries.
+  void reserve(int64_t used, int64_t n) {
+    if (static_cast<int64_t>(indices.size()) >= used + n + 4) return;
+    indices.resize(2 * (used + n + 4));
+    data.resize(indices.size());
+  }
+
+  DenseRow<Value> sums;
+  std::vector<int32_t> indices;
+  std::vector<Value> data;
+};
+
+// Rows of b are short and lie anywhere: without this each of them waits for memory.
+inline void prefetch_row(const CsrView<int32_t, float>& b, int64_t k) {
+  if (k < 0 || k >= b.n_rows) return;  // reported when its turn comes
+  const int64_t begin = b.indptr[k];
+  __builtin_prefetch(b.indices + begin);
+  __builtin_prefetch(b.data + begin);
+}
+
+// The rows of one task.
+template <class Value, class Index, class In>
+void multiply_block(const CsrView<Index, In>& a, const CsrView<int32_t, float>& b, const Block& block,
+                    Scratch<Value>* scratch, ProductPart<Value>* part) {
+  int64_t used = 0;
+  const int64_t last = a.indptr[block.end];
+  for (int64_t r = block.begin; r < block.end; ++r) {
+    int64_t products = 0;
+    for (int64_t i = a.indptr[r]; i < a.indptr[r + 1]; ++i) {
+      if (i + kAhead < last) prefetch_row(b, static_cast<int64_t>(a.indices[i + kAhead]));
+      const auto k = static_cast<int64_t>(a.indices[i]);
+      if (k < 0 || k >= a.n_cols) {
+        refuse(r, "column index " + std::to_string(k) + " is out of range for " + std::to_string(a.n_cols) +
+                      " columns");
+      }
+      const auto scale = static_cast<Value>(a.data[i]);
+      if (!std::isfinite(scale)) refuse(r, "NaN or infinity");
+      const int64_t begin = b.indptr[k], n = b.indptr[k + 1] - begin;
+      scratch->sums.add(b.indices + begin, b.data + begin, n, scale);
+      products += n;
+    }
+    scratch->reserve(used, std::min(products, b.n_cols));
+    const int64_t length = scratch->sums.take(scratch->indices.data() + used, scratch->data.data() + used);
+    part->lengths.push_back(length);
+    used += length;
+  }
+  part->indices.assign(scratch->indices.begin(), scratch->indices.begin() + used);
+  part->data.assign(scratch->data.begin(), scratch->data.begin() + used);
+}
 
 }  // namespace
 
@@ -63,24 +126,10 @@ template <class Value, class Index, class In>
 std::vector<ProductPart<Value>> multiply_sparse(const CsrView<Index, In>& a, const CsrView<int32_t, float>& b,
                                                 int n_threads) {
   std::vector<ProductPart<Value>> parts(block_count(a.n_rows, kGrain));
-  std::vector<std::unique_ptr<DenseRow<Value>>> rows(std::max(n_threads, 1));
+  std::vector<std::unique_ptr<Scratch<Value>>> scratch(std::max(n_threads, 1));
   parallel_for(static_cast<int64_t>(parts.size()), n_threads, [&](int64_t task, int worker) {
-    if (!rows[worker]) rows[worker] = std::make_unique<DenseRow<Value>>(b.n_cols);
-    DenseRow<Value>& sums = *rows[worker];
-    const Block block = block_at(a.n_rows, kGrain, task);
-    for (int64_t r = block.begin; r < block.end; ++r) {
-      for (int64_t i = a.indptr[r]; i < a.indptr[r + 1]; ++i) {
-        const auto k = static_cast<int64_t>(a.indices[i]);
-        if (k < 0 || k >= a.n_cols) {
-          refuse(r, "column index " + std::to_string(k) + " is out of range for " + std::to_string(a.n_cols) +
-                        " columns");
-        }
-        const auto scale = static_cast<Value>(a.data[i]);
-        if (!std::isfinite(scale)) refuse(r, "NaN or infinity");
-        sums.add(b.indices + b.indptr[k], b.data + b.indptr[k], b.indptr[k + 1] - b.indptr[k], scale);
-      }
-      parts[task].lengths.push_back(sums.take(&parts[task]));
-    }
+    if (!scratch[worker]) scratch[worker] = std::make_unique<Scratch<Value>>(b.n_cols);
+    multiply_block(a, b, block_at(a.n_rows, kGrain, task), scratch[worker].get(), &parts[task]);
   });
   return parts;
 }

@@ -7,9 +7,9 @@
 // is: in comparable documents whole parts are missing, and their length says nothing.
 //
 // D(i, j) = min over beads (a, b) of D(i - a, j - b) + cost. Only a band around the diagonal j = i m / n is
-// computed; where the best path comes near the band's edge, it is computed again with twice the width, until
-// the band is the whole square. Time and memory: n times the band's width, 1 byte a cell for the way back and
-// three rows of doubles. Sums in double.
+// computed; where the best path comes into the outer quarter of the band, it is computed again with twice the
+// width, until the band is the whole square. Time and memory: n times the band's width, 1 byte a cell for the
+// way back and three rows of doubles. Sums in double.
 
 #include "models/alignment.h"
 
@@ -25,7 +25,6 @@ namespace semproj {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kNear = 2;  // a path this near to the edge may want to leave the band
 
 struct Move {
   int a, b;
@@ -49,7 +48,8 @@ class Band {
   int64_t begin(int64_t i) const { return std::clamp<int64_t>(i * m_ / n_ - half_, 0, m_ + 1 - width()); }
   int64_t end(int64_t i) const { return begin(i) + width(); }
   bool near_edge(int64_t i, int64_t j) const {
-    return (j < begin(i) + kNear && begin(i) > 0) || (j >= end(i) - kNear && end(i) <= m_);
+    const int64_t near = half_ / 4 + 2;
+    return (j < begin(i) + near && begin(i) > 0) || (j >= end(i) - near && end(i) <= m_);
   }
 
  private:

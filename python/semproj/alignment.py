@@ -106,15 +106,17 @@ def align_sentences(
         Document i of one is the translation of document i of the other. Texts are cut by :func:`split_sentences`;
         a list is a document's sentences.
     ratio : float, optional
-        Characters of the target for one of the source. By default that of all documents together.
+        Characters of the target for one of the source. By default the median over the documents, weighted by
+        their lengths, so that documents with large parts missing do not count.
     variance : float, default 6.8
         Of the target's length, for each character.
     skip : float, default 0.01
         Prior probability that a sentence has no counterpart. It does not depend on the sentence's length, so that
         parts that are missing from one side of comparable documents are passed over.
     band : int, default 64
-        Cells computed on each side of the diagonal at first; doubled for a document whose best path comes near
-        the band's edge. Memory is bounded by sentences times band.
+        Cells computed on each side of the diagonal at first; doubled for a document whose best path comes into
+        the outer quarter of the band. Documents of up to this many sentences are aligned exactly; longer ones take
+        memory in proportion to sentences times band.
     n_threads : int or None
 
     Returns
@@ -149,8 +151,7 @@ def align_sentences(
     source_starts, source_lengths = _lengths(source)
     target_starts, target_lengths = _lengths(target)
     if ratio is None:
-        total = int(source_lengths.sum(dtype=np.int64)), int(target_lengths.sum(dtype=np.int64))
-        ratio = total[1] / total[0] if min(total) > 0 else 1.0
+        ratio = _usual_ratio(source, target)
     beads, scores = _core.align_lengths(
         source_starts, source_lengths, target_starts, target_lengths, ratio, variance, skip, band, threads
     )
@@ -169,6 +170,19 @@ def _sentences(documents: Any, name: str) -> list[list[str]]:
         else:
             raise TypeError(f"{name}[{i}]: expected str or a list of str, got {type(document).__name__}")
     return result
+
+
+def _usual_ratio(source: list[list[str]], target: list[list[str]]) -> float:
+    characters = np.array(
+        [[sum(map(len, document)) for document in side] for side in (source, target)], np.float64
+    )
+    a, b = characters[:, (characters > 0).all(axis=0)]
+    if not len(a):
+        return 1.0
+    order = np.argsort(b / a, kind="stable")
+    half = np.searchsorted(np.cumsum((a + b)[order]), (a + b).sum() / 2)
+    middle = order[half]
+    return float(np.clip(b[middle] / a[middle], 1e-3, 1e3))
 
 
 def _lengths(documents: list[list[str]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

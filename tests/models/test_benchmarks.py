@@ -45,6 +45,7 @@ NAMES = {
         True,
     ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
+    "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
 }
 
 

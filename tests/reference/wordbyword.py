@@ -94,11 +94,10 @@ def hmm(pairs, table: np.ndarray, weights: np.ndarray, max_jump: int, p_null: fl
             counts[null, t] += posterior[n:].sum()
             moves = alpha[j][:, None] * a * (emits[:, j] * beta[j])[None, :] / probability
             for i in range(n):
-                for origin in (i, n + i):
-                    for k in range(1, n):
-                        jumps[words[i], jump_class(k - i, max_jump)] += moves[origin, k]
-                        for other in range(1, n):
-                            exposure[words[i], jump_class(other - i, max_jump)] += moves[origin, k] / totals[i]
+                moved = moves[i, 1:n] + moves[n + i, 1:n]
+                for k in range(1, n):
+                    jumps[words[i], jump_class(k - i, max_jump)] += moved[k - 1]
+                    exposure[words[i], jump_class(k - i, max_jump)] += moved.sum() / totals[i]
     return log_likelihood, normalised(counts, table > 0), jumps, exposure
 
 
