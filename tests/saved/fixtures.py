@@ -40,6 +40,11 @@ def _encoder(**options: Any) -> sj.Encoder:
     return sj.Encoder(counter, weighting, sj.LSA(3, random_state=0).fit(W), **options)
 
 
+def _wordbyword() -> sj.WordByWord:
+    backwards = [" ".join(reversed(text.split())) for text in TEXTS]
+    return sj.WordByWord(sj.TermCounter().fit(TEXTS), min_cooccurrence=1).fit(TEXTS, backwards)
+
+
 MODELS = {
     "log_tfidf": lambda: sj.LogTfIdf().fit(_counts()),
     "tfidf": lambda: sj.TfIdf().fit(_counts()),
@@ -50,6 +55,7 @@ MODELS = {
     "nearest_neighbor": lambda: sj.NearestNeighborClassifier().fit(
         _counts().toarray(), ["fruit", "fruit", "water", "water", "water", "fruit", "mood"]
     ),
+    "wordbyword": lambda: _wordbyword(),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
