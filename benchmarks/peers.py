@@ -36,8 +36,8 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    absent = [name for name in ("gensim", "cca_zoo", "torch") if importlib.util.find_spec(name) is None]
-    absent = [name for name in ("gensim", "torch", "faiss") if importlib.util.find_spec(name) is None]
+    optional = ("gensim", "cca_zoo", "faiss", "torch")
+    absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
     return absent

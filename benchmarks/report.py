@@ -22,6 +22,9 @@ TITLES = {
     "count_english": "count, English text",
     "encode_d500": "encode, text to 500 dimensions",
     "lsa_k500": "LSA fit, k=500",
+    "opca_t10000_d500": "OPCA fit, 10,000 terms, d=500",
+    "opca_t20000_d2000": "OPCA fit, 20,000 terms, d=2000",
+    "cca_k20": "CCA fit, k=20",
     "topk_cosine_d500": "ten nearest by cosine, d=500",
     "topk_l1_d500": "ten nearest by L1, d=500",
     "topk_js_d200": "ten nearest by Jensen-Shannon, d=200",
@@ -29,7 +32,7 @@ TITLES = {
     "translate_20k": "translate word by word, 20,000 terms",
     "train_5_and_5": "learn to translate: 5 iterations of Model 1 and 5 of the HMM",
 }
-PEERS = ("scipy", "mkl", "sklearn", "gensim", "faiss")
+PEERS = ("scipy", "mkl", "sklearn", "gensim", "cca_zoo", "faiss")
 
 
 def table(files: list[Path]) -> str:

@@ -6,8 +6,7 @@ estimators.
 
 from __future__ import annotations
 
-from . import kernels, metrics, retrieval
-from . import alignment, kernels, metrics
+from . import alignment, kernels, metrics, retrieval
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
@@ -16,8 +15,8 @@ from .cllsi import CLLSI
 from .dda import DDA
 from .encoder import Encoder
 from .lsa import LSA
-from .opca import OPCA
 from .neighbors import NearestNeighborClassifier
+from .opca import OPCA
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
