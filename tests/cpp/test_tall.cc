@@ -1,55 +1,19 @@
-// Dense products with tall matrices against three plain loops. BLAS is a plain loop here too, so that the
-// test sees the cutting into blocks and not the BLAS of the machine.
+// Dense products with tall matrices against three plain loops.
 
 #include "kernels/tall.h"
 
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 #include "check.h"
 #include "core/blas.h"
 #include "core/philox.h"
+#include "plain_blas.h"
 
 using namespace semproj;
+using plain::Dense;
 
 namespace {
-
-// Column-major C = alpha op(A) op(B) + beta C, as BLAS says.
-template <class T>
-void plain_gemm(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                const T* alpha, const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c,
-                const int* ldc) {
-  const bool ta = *transa == 'T' || *transa == 't', tb = *transb == 'T' || *transb == 't';
-  for (int j = 0; j < *n; ++j) {
-    for (int i = 0; i < *m; ++i) {
-      T sum = 0;
-      for (int p = 0; p < *k; ++p) {
-        const T x = ta ? a[p + int64_t{i} * *lda] : a[i + int64_t{p} * *lda];
-        const T y = tb ? b[j + int64_t{p} * *ldb] : b[p + int64_t{j} * *ldb];
-        sum += x * y;
-      }
-      T& out = c[i + int64_t{j} * *ldc];
-      out = *alpha * sum + (*beta == 0 ? T{0} : *beta * out);
-    }
-  }
-}
-
-template <class T>
-struct Dense {
-  int64_t rows, cols, stride;
-  std::vector<T> data;
-
-  Dense(int64_t r, int64_t c, int64_t extra, uint64_t seed)
-      : rows(r), cols(c), stride(c + extra), data(r * stride) {
-    for (size_t i = 0; i < data.size(); ++i) {
-      data[i] = static_cast<T>(philox_normals(seed, {static_cast<uint32_t>(i), 0, 0, 0})[0]);
-    }
-  }
-  T at(int64_t i, int64_t j) const { return data[i * stride + j]; }
-  MatrixView<const T> view() const { return {data.data(), rows, cols, stride}; }
-  MatrixView<T> mutable_view() { return {data.data(), rows, cols, stride}; }
-};
 
 template <class T>
 void check_cross(int64_t n, int64_t p, int64_t q, double tolerance) {
@@ -79,7 +43,7 @@ void check_cross(int64_t n, int64_t p, int64_t q, double tolerance) {
 
 TEST(needs_blas) {
   CHECK(!has_blas());
-  set_blas({&plain_gemm<float>, &plain_gemm<double>});
+  plain::set_blas();
   CHECK(has_blas());
 }
 
