@@ -135,6 +135,8 @@ class DDA(LinearModel):
             check_integer(self.group_components, "group_components", low=1)
         check_real(self.tol, "tol", low=0)
         check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
         seed_key(self.random_state)
         resolve_threads(self.n_threads)
 
