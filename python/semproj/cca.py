@@ -309,7 +309,8 @@ def _row_factor(X: Any, n_threads: int) -> Array:
     n = X.shape[0]
     K = ridged_gram(X.T.tocsr(), 0.0, n_threads, columns=X)
     K = K + np.tril(K, -1).T
+    scale = K.diagonal().max()  # before the means go: rounding is relative to them
     means = K.mean(axis=0)
     K -= means[:, None] + means[None, :] - means.mean()
-    K[np.arange(n), np.arange(n)] += n * np.finfo(np.float64).eps * K.diagonal().max()
+    K[np.arange(n), np.arange(n)] += n * np.finfo(np.float64).eps * scale
     return np.tril(BlockFactor([K], n_threads).blocks[0])
