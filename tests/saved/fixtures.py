@@ -1,7 +1,8 @@
 """The models whose files are kept for later versions to read.
 
-``python -m tests.saved.fixtures`` writes those of the installed version into a folder of its own. Done once for
-each release that changes the format or adds a class; files of released versions are never written again.
+``python -m tests.saved.fixtures`` writes those of the installed version into a folder of its own, but for the
+ones that are there. Done once for each release that changes the format, and when a class is added; files are never
+written again.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ def _encoder(**options: Any) -> sj.Encoder:
 def _wordbyword() -> sj.WordByWord:
     backwards = [" ".join(reversed(text.split())) for text in TEXTS]
     return sj.WordByWord(sj.TermCounter().fit(TEXTS), min_cooccurrence=1).fit(TEXTS, backwards)
+def _views() -> list[Any]:
+    weighted = sj.LogTfIdf().fit_transform(_counts().astype(np.float64))
+    return [weighted, weighted[::-1]]
 
 
 MODELS = {
@@ -56,6 +60,9 @@ MODELS = {
         _counts().toarray(), ["fruit", "fruit", "water", "water", "water", "fruit", "mood"]
     ),
     "wordbyword": lambda: _wordbyword(),
+    "opca": lambda: sj.OPCA(3, random_state=0).fit(_views()),
+    "cca": lambda: sj.CCA(3, gamma=1.0, random_state=0).fit(_views()),
+    "dda": lambda: sj.DDA(3, group_size=5, random_state=0).fit(_views()),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -74,8 +81,10 @@ def vectors(model: Any) -> np.ndarray:
 
 if __name__ == "__main__":
     folder = FOLDER / f"v{sj.__version__}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name, make in MODELS.items():
+        if (folder / f"{name}.safetensors").exists():
+            continue
         model = make()
         model.save(folder / f"{name}.safetensors")
         np.save(folder / f"{name}.npy", vectors(model))
