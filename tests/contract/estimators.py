@@ -31,4 +31,13 @@ ESTIMATORS = [
 CLASSIFIERS = [
     sj.NearestNeighborClassifier(),
     sj.NearestNeighborClassifier(n_neighbors=3, metric="l1"),
+# Models of several aligned views: `fit` takes a list of matrices.
+MULTIVIEW = [
+    sj.CLLSI(n_components=3, weighting=None, random_state=0),
+    sj.OPCA(n_components=3, solver="cholesky", random_state=0),
+    sj.OPCA(n_components=3, solver="dual", random_state=0),
+    sj.OPCA(n_components=3, solver="cg", random_state=0),
+    sj.CCA(n_components=3, gamma=1.0, solver="cholesky", random_state=0),
+    sj.CCA(n_components=3, gamma=1.0, solver="dual", random_state=0),
+    sj.DDA(n_components=3, group_size=110, random_state=0),
 ]
