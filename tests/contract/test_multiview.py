@@ -323,6 +323,11 @@ class TestErrors:
         with pytest.raises((TypeError, ValueError), match=r"X\[1\]"):
             model(1).fit([X[0], bad])
 
+    @pytest.mark.xfail(reason="the imaginary part is dropped", raises=np.exceptions.ComplexWarning)
+    def test_complex_sparse_views(self, model, X):
+        with pytest.raises(TypeError, match=r"X\[1\]"):
+            model(1).fit([X[0], X[1].astype(complex)])
+
     @pytest.mark.parametrize("change", ["x.indices[5] = 60", "x.indices[5] = -1", "x.indptr[3] = 2**31 - 1"])
     def test_broken_matrices(self, model, X, change):
         x = X[1].copy()

@@ -157,6 +157,17 @@ LONG_CALLS = {
     "top_k": (
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
+    "OPCA cholesky": (
+        "X = [rows(20_000, 40, 5_000), rows(20_000, 40, 5_000)]",
+        "sj.OPCA(200, solver='cholesky', tol=1e-12, random_state=0, n_threads=N).fit(X)",
+    ),
+    "OPCA cg": (
+        "X = [rows(20_000, 40, 20_000), rows(20_000, 40, 20_000)]",
+        "sj.OPCA(200, solver='cg', tol=1e-12, random_state=0, n_threads=N).fit(X)",
+    ),
+    "CCA dual": (
+        "X = [rows(3_000, 40, 20_000), rows(3_000, 40, 20_000)]",
+        "sj.CCA(200, solver='dual', tol=1e-12, random_state=0, n_threads=N).fit(X)",
     ),
     "TermCounter": (
         "texts = [' '.join(f'w{i}' for i in rng.integers(0, 200_000, 2000)) for _ in range(200)] * 500",
