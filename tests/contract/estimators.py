@@ -31,6 +31,8 @@ ESTIMATORS = [
 CLASSIFIERS = [
     sj.NearestNeighborClassifier(),
     sj.NearestNeighborClassifier(n_neighbors=3, metric="l1"),
+]
+
 # Models of several aligned views: `fit` takes a list of matrices.
 MULTIVIEW = [
     sj.CLLSI(n_components=3, weighting=None, random_state=0),

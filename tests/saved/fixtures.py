@@ -44,6 +44,8 @@ def _encoder(**options: Any) -> sj.Encoder:
 def _wordbyword() -> sj.WordByWord:
     backwards = [" ".join(reversed(text.split())) for text in TEXTS]
     return sj.WordByWord(sj.TermCounter().fit(TEXTS), min_cooccurrence=1).fit(TEXTS, backwards)
+
+
 def _views() -> list[Any]:
     weighted = sj.LogTfIdf().fit_transform(_counts().astype(np.float64))
     return [weighted, weighted[::-1]]

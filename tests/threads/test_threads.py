@@ -157,6 +157,7 @@ LONG_CALLS = {
     "top_k": (
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
+    ),
     "OPCA cholesky": (
         "X = [rows(20_000, 40, 5_000), rows(20_000, 40, 5_000)]",
         "sj.OPCA(200, solver='cholesky', tol=1e-12, random_state=0, n_threads=N).fit(X)",
