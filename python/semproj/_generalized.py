@@ -20,10 +20,48 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _core
-from ._krylov import Operator, product
+from ._krylov import Eigen, Operator, block_width, leading_eigenvectors, product
 from ._svd import SparseOperator
+from ._threads import resolve_threads
 from ._types import Array
-from ._validation import core_csr
+from ._validation import check_integer, check_positive, check_real, core_csr
+
+
+class Eigensolving:
+    """The parameters of the solver that OPCA, CCA and DDA share, and the call they lead to."""
+
+    n_components: int
+    gamma: float
+    tol: float
+    max_iter: int
+    max_memory: int | None
+    random_state: Any
+    n_threads: int | None
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_positive(self.gamma, "gamma")
+        check_real(self.tol, "tol", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
+        resolve_threads(self.n_threads)
+
+    def _leading(
+        self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any
+    ) -> Eigen:
+        return leading_eigenvectors(
+            operator,
+            rank,
+            size=size,
+            block=block_width(rank),
+            solver="lanczos",
+            tol=self.tol,
+            max_restarts=self.max_iter,
+            key=key,
+            progress=progress,
+            **options,
+        )
 
 
 def ridged_gram(X: Any, ridge: float, n_threads: int, columns: Any = None) -> Array:

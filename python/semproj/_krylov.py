@@ -181,8 +181,13 @@ def leading_eigenvectors(
     max_restarts: int,
     key: int,
     progress: Any,
+    offset: float = 0.0,
 ) -> Eigen:
-    """The k leading eigenvectors, from a basis of `size` columns that grows `block` at a time."""
+    """The k leading eigenvectors, from a basis of `size` columns that grows `block` at a time.
+
+    `offset` is what was added to the eigenvalues to make them positive: residuals are relative to what is left
+    without it.
+    """
     if operator.size <= max(size, DENSE):
         values, vectors = interruptible(np.linalg.eigh, operator.dense())
         values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
@@ -200,10 +205,11 @@ def leading_eigenvectors(
             continue
         look_at = size
         values, S, residuals = basis.ritz(min(basis.expanded, k + max(16, (size - k) // 4)))
-        relative = residuals[:k] / np.maximum(values[:k], np.finfo(np.float64).tiny)
+        sizes = np.maximum(values[:k] - offset, 0.0)
+        relative = residuals[:k] / np.maximum(sizes, np.finfo(np.float64).tiny)
         exact = not growing and basis._next.shape[1] == 0
         reachable = np.finfo(operator.dtype).eps * values[0]  # what rounding in A V leaves
-        converged = exact or bool((residuals[:k] <= np.maximum(tol * values[:k], reachable)).all())
+        converged = exact or bool((residuals[:k] <= np.maximum(tol * sizes, reachable)).all())
         if converged or (not growing and (solver == "randomized" or restarts >= max_restarts)):
             break
         if not growing:

@@ -57,10 +57,9 @@ def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.
 
 def check_positive(value: Any, name: str) -> float:
     """A finite number above zero."""
-    number = check_real(value, name)
-    if number <= 0:
-        raise ValueError(f"{name}: expected a number above 0, got {value}")
-    return number
+    if isinstance(value, Real) and not isinstance(value, bool) and not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}: expected a finite number above 0, got {value}")
+    return check_real(value, name)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
@@ -100,6 +99,8 @@ def as_csr(x: Any, name: str = "X") -> Any:
     if sp.issparse(x):
         if len(x.shape) != 2:
             raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
+        if x.dtype.kind not in "biuf":
+            raise TypeError(f"{name}: expected numbers, got dtype {x.dtype}")
         if x.format == "csr":  # the kernels check it
             return x
         check_sparse(x, name)
@@ -181,6 +182,8 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
         view = without_duplicates(view.astype(dtype, copy=False))
         if view.nnz == 0:
             raise ValueError(f"X[{i}]: has no non-zero entries")
+        if float(np.abs(view.data).max()) ** 2 * view.nnz > float(np.finfo(dtype).max):
+            raise ValueError(f"X[{i}]: values too large for {np.dtype(dtype)}; scale X down or use float64")
         result.append(view if view.has_sorted_indices else view.sorted_indices())
     return result
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import ViewProjection, flip_signs, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, Crossed, DenseOperator, Whitened, ridged_gram
-from ._krylov import basis_size, block_width, leading_eigenvectors, product
+from ._generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
+from ._krylov import basis_size, block_width, product
 from ._persist import Persistent
 from ._svd import SparseOperator
 from ._threads import half_of_memory, resolve_threads, single_threaded_blas
@@ -21,8 +21,6 @@ from ._types import Array
 from ._validation import (
     check_choice,
     check_integer,
-    check_positive,
-    check_real,
     keeps_previous_fit,
     seed_key,
     weighted_views,
@@ -33,7 +31,7 @@ __all__ = ["CCA"]
 SOLVERS = ("auto", "cholesky", "dual")
 
 
-class CCA(Persistent, BaseEstimator):  # type: ignore[misc]
+class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     """Ridge CCA: one projection per view, so that the projections of a document correlate.
 
     The generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more views
@@ -135,16 +133,13 @@ class CCA(Persistent, BaseEstimator):  # type: ignore[misc]
             problem = (_TermSide if solver == "cholesky" else _RowSide)(
                 views, self.gamma, block_width(rank), resolve_threads(self.n_threads)
             )
-            found = leading_eigenvectors(
+            found = self._leading(
                 problem.operator,
                 rank,
                 size=size,
-                block=block_width(rank),
-                solver="lanczos",
-                tol=self.tol,
-                max_restarts=self.max_iter,
                 key=seed_key(self.random_state),
                 progress=bar,
+                offset=0.0 if len(views) == 2 else 1.0,
             )
             vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
         components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
@@ -195,14 +190,8 @@ class CCA(Persistent, BaseEstimator):  # type: ignore[misc]
         ]
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
-        check_positive(self.gamma, "gamma")
+        super()._check_parameters()
         check_choice(self.solver, "solver", SOLVERS)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _checked_rank(self, views: list[Any]) -> int:
         largest = min(views[0].shape[0], *(view.shape[1] for view in views))
@@ -312,5 +301,5 @@ def _row_factor(X: Any, n_threads: int) -> Array:
     scale = K.diagonal().max()  # before the means go: rounding is relative to them
     means = K.mean(axis=0)
     K -= means[:, None] + means[None, :] - means.mean()
-    K[np.arange(n), np.arange(n)] += n * np.finfo(np.float64).eps * scale
+    K[np.arange(n), np.arange(n)] += 4 * n * np.finfo(np.float64).eps * scale
     return np.tril(BlockFactor([K], n_threads).blocks[0])

@@ -137,6 +137,7 @@ class CLLSI(LSA):
         return parameters
 
     def _restored(self) -> None:
+        self.weighting_ = getattr(self, "weighting_", None)  # a part that is None is not in the file
         if isinstance(self.weighting, str) and self.weighting == "weighting_":
             self.weighting = clone(self.weighting_)
 

@@ -9,27 +9,33 @@ import numpy as np
 
 from . import _core
 from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, SymmetricOperator, Whitened
-from ._krylov import basis_size, block_width, leading_eigenvectors
+from ._generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
+from ._krylov import basis_size
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_integer, check_positive, check_real, keeps_previous_fit, seed_key, weighted_views
+from ._validation import check_integer, keeps_previous_fit, seed_key, weighted_views
 from .kernels import Projection, project
+from .lsa import LSA
 from .opca import OPCA, contrasts
 
 __all__ = ["DDA"]
 
 _CHUNK = 512  # documents projected at a time in the second stage
+_TOPICS = 32  # of the LSA by which terms are grouped
 _LARGEST = 6000  # directions of the first stage in all, when their number is left to us
 
 
-class DDA(LinearModel):
+class DDA(Eigensolving, LinearModel):
     """Two-stage OPCA (section 4 of Platt, Toutanova and Yih 2010, after Burges, Platt and Jana 2003).
 
-    The terms are dealt to groups. In the first stage each group has an OPCA of its own; in the second an OPCA of
-    all documents is solved among the directions that the groups found, with the signal, noise and ridge of the
-    whole problem. The result is the best there is in their span, and one projection of all terms, like that of
-    :class:`semproj.OPCA`. Time and memory go with ``n_features * group_size`` and not with ``n_features ** 2``.
+    The terms are put into groups of equal size. In the first stage each group has an OPCA of its own; in the
+    second an OPCA of all documents is solved among the directions that the groups found, with the signal, noise
+    and ridge of the whole problem. The result is the best there is in their span, and one projection of all terms,
+    like that of :class:`semproj.OPCA`. Time and memory go with ``n_features * group_size``, not
+    ``n_features ** 2``.
+
+    A group should hold terms with their translations, as the first stage cannot relate terms of different groups.
+    So terms are grouped by a small LSA of the documents of all languages added up, where translations are close.
 
     Parameters
     ----------
@@ -37,8 +43,7 @@ class DDA(LinearModel):
     gamma : float, default 0.1
         As in :class:`semproj.OPCA`.
     group_size : int, default 10000
-        Terms of a group, about. Terms are dealt in turn, so with columns in order of frequency, as
-        :class:`semproj.TermCounter` makes them, all groups have frequent and rare ones.
+        Terms of a group, at most.
     group_components : int or None
         Directions each group passes on. None: as many as ``n_components``, but at most 6000 in all.
     tol, max_iter, max_memory, random_state, n_threads, progress
@@ -47,10 +52,12 @@ class DDA(LinearModel):
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Rows v, with v'Nv = 1. Sign rule: the entry of largest magnitude of each row is positive.
+        Rows v, with v'Nv = 1 (0 where there is no signal left). Sign rule: the entry of largest magnitude of each
+        row is positive.
     eigenvalues_ : array of shape (n_components,)
         Signal-to-noise ratios, largest first; never above those of OPCA.
-    n_groups_ : int
+    groups_ : array of shape (n_features,)
+        The group of each term.
 
     Examples
     --------
@@ -58,12 +65,12 @@ class DDA(LinearModel):
     >>> english = np.array([[2.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]])
     >>> spanish = np.array([[0, 0, 1.5, 0], [0, 0, 0, 2], [0, 0, 1, 1]])
     >>> model = sj.DDA(n_components=2, group_size=2, random_state=0).fit([english, spanish])
-    >>> model.n_groups_, model.transform(english).shape
-    (2, (3, 2))
+    >>> model.groups_.tolist(), model.transform(english).shape
+    ([0, 1, 0, 1], (3, 2))
     """
 
-    _arrays = ("components_", "eigenvalues_")
-    _scalars = ("n_groups_", "n_features_in_")
+    _arrays = ("components_", "eigenvalues_", "groups_")
+    _scalars = ("n_features_in_",)
 
     def __init__(
         self,
@@ -101,16 +108,19 @@ class DDA(LinearModel):
         """
         self._check_parameters()
         views = weighted_views(X)
-        groups = _deal(views[0].shape[1], int(self.group_size))
-        by_column = [view.tocsc() for view in views]
-        parts = [[view[:, group].tocsr() for view in by_column] for group in groups]
-        first = self._first_stage(parts)
+        key = seed_key(self.random_state)
         with single_threaded_blas():
-            values, B = self._second_stage(parts, first)
-            components = np.empty((self.n_components, views[0].shape[1]), views[0].dtype)
+            groups = self._groups(views, key)
+            by_column = [view.tocsc() for view in views]
+            parts = [[view[:, group].tocsr() for view in by_column] for group in groups]
+            first = self._first_stage(parts, key)
+            values, B = self._second_stage(parts, first, key)
+            components = np.zeros((self.n_components, views[0].shape[1]), views[0].dtype)
             start = 0
             for group, stage in zip(groups, first, strict=True):
-                components[:, group] = (B[start : start + len(stage)].T @ stage).astype(components.dtype)
+                components[: B.shape[1], group] = (B[start : start + len(stage)].T @ stage).astype(
+                    components.dtype
+                )
                 start += len(stage)
         if not np.isfinite(components).all():
             raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
@@ -118,8 +128,11 @@ class DDA(LinearModel):
         self.n_features_in_ = views[0].shape[1]
         self.components_ = components
         self._packed_cache: dict[str, Any] = {}
-        self.eigenvalues_ = values.astype(components.dtype)
-        self.n_groups_ = len(groups)
+        self.eigenvalues_ = np.zeros(self.n_components, components.dtype)
+        self.eigenvalues_[: len(values)] = values
+        self.groups_ = np.empty(self.n_features_in_, np.int32)
+        for number, group in enumerate(groups):
+            self.groups_[group] = number
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
@@ -128,22 +141,36 @@ class DDA(LinearModel):
         return [self.transform(x) for x in X]
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
-        check_positive(self.gamma, "gamma")
+        super()._check_parameters()
         check_integer(self.group_size, "group_size", low=1)
         if self.group_components is not None:
             check_integer(self.group_components, "group_components", low=1)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        seed_key(self.random_state)
-        resolve_threads(self.n_threads)
 
-    def _first_stage(self, parts: list[list[Any]]) -> list[Array]:
-        """The components of each group."""
+    def _groups(self, views: list[Any], key: int) -> list[Array]:
+        """The columns of each group."""
+        p = views[0].shape[1]
+        count = -(-p // int(self.group_size))
+        if count == 1:
+            return [np.arange(p)]
+        total = views[0]
+        for view in views[1:]:
+            total = total + view
+        topics = LSA(min(_TOPICS, *total.shape), random_state=key, n_threads=self.n_threads).fit(total)
+        vectors = (topics.components_ * topics.singular_values_[:, None]).T.astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(lengths > 0, lengths, 1.0)
+        return [np.sort(group) for group in _halved(vectors, np.arange(p), count)]
+
+    def _first_stage(self, parts: list[list[Any]], key: int) -> list[Array]:
+        """The components of each group that are not zero."""
         wanted = self.group_components or max(1, min(self.n_components, _LARGEST // len(parts)))
-        key, stages = seed_key(self.random_state), []
+        possible = sum(min(wanted, views[0].shape[1]) for views in parts)
+        if possible < self.n_components:
+            raise ValueError(
+                f"n_components: {self.n_components} are more than the {possible} directions of the first stage; "
+                "raise group_components"
+            )
+        stages, worst = [], 0.0
         with progress_bar(self.progress, "DDA, first stage", len(parts), unit="group") as bar:
             for number, views in enumerate(parts):
                 model = OPCA(
@@ -156,41 +183,38 @@ class DDA(LinearModel):
                 )
                 (n, p), languages = views[0].shape, len(views)
                 model._solve(views, contrasts(views), min(wanted, p, languages * n))
-                stages.append(model.components_)
+                stages.append(model.components_[model.components_.any(axis=1)])
+                worst = max(worst, 0.0 if model.converged_ else float(model.residuals_.max()))
                 bar.update(1)
+        if worst:
+            warn_not_converged(self.max_iter, worst, self.tol)
         return stages
 
-    def _second_stage(self, parts: list[list[Any]], first: list[Array]) -> tuple[Array, Array]:
+    def _second_stage(self, parts: list[list[Any]], first: list[Array], key: int) -> tuple[Array, Array]:
         """Eigenvalues, and the components as combinations of the first stage's (columns)."""
-        size, rank, threads = sum(map(len, first)), int(self.n_components), resolve_threads(self.n_threads)
-        if size < rank:
-            raise ValueError(
-                f"n_components: {rank} are more than the {size} directions of the first stage; "
-                "raise group_components"
-            )
+        size, threads = sum(map(len, first)), resolve_threads(self.n_threads)
+        rank = min(size, int(self.n_components))
+        if rank == 0:
+            return np.empty(0), np.empty((0, 0))
         S, N = _reduced(parts, first, self.gamma, threads)
         problem = Whitened(SymmetricOperator(S, threads), BlockFactor([N], threads))
         with progress_bar(self.progress, "DDA, second stage", None) as bar:
-            found = leading_eigenvectors(
-                problem,
-                rank,
-                size=basis_size(rank),
-                block=block_width(rank),
-                solver="lanczos",
-                tol=self.tol,
-                max_restarts=self.max_iter,
-                key=seed_key(self.random_state),
-                progress=bar,
-            )
+            found = self._leading(problem, rank, size=basis_size(rank), key=key, progress=bar)
         if not found.converged:
             warn_not_converged(self.max_iter, float(found.residuals.max()), self.tol)
         return found.values, problem.vectors(found.vectors, found.values)
 
 
-def _deal(p: int, group_size: int) -> list[Array]:
-    """The columns of each group, dealt in turn."""
-    count = -(-p // group_size)
-    return [np.arange(g, p, count) for g in range(count)]
+def _halved(vectors: Array, terms: Array, count: int) -> list[Array]:
+    """Terms cut into `count` equal groups, each time across the direction in which they differ most."""
+    if count == 1:
+        return [terms]
+    mine = vectors[terms] - vectors[terms].mean(axis=0)
+    _, directions = np.linalg.eigh(mine.T @ mine)
+    order = terms[np.argsort(mine @ directions[:, -1], kind="stable")]
+    half = count // 2
+    cut = len(terms) * half // count
+    return [*_halved(vectors, order[:cut], half), *_halved(vectors, order[cut:], count - half)]
 
 
 def _reduced(parts: list[list[Any]], first: list[Array], gamma: float, n_threads: int) -> tuple[Array, Array]:

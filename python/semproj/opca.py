@@ -11,16 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, ConjugateGradient, DocumentSide, Whitened, Woodbury, ridged_gram
-from ._krylov import basis_size, block_width, leading_eigenvectors
+from ._generalized import (
+    BlockFactor,
+    ConjugateGradient,
+    DocumentSide,
+    Eigensolving,
+    Whitened,
+    Woodbury,
+    ridged_gram,
+)
+from ._krylov import basis_size, block_width
 from ._svd import SparseOperator
 from ._threads import half_of_memory, resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import (
     check_choice,
-    check_integer,
-    check_positive,
-    check_real,
     keeps_previous_fit,
     seed_key,
     weighted_views,
@@ -31,7 +36,7 @@ __all__ = ["OPCA"]
 SOLVERS = ("auto", "cholesky", "dual", "cg")
 
 
-class OPCA(LinearModel):
+class OPCA(Eigensolving, LinearModel):
     """Oriented PCA: directions in which documents vary while their translations do not.
 
     The generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010: the signal S is the
@@ -63,7 +68,8 @@ class OPCA(LinearModel):
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Rows v, with v'Nv = 1. Sign rule: the entry of largest magnitude of each row is positive.
+        Rows v, with v'Nv = 1 (0 where there is no signal left). Sign rule: the entry of largest magnitude of each
+        row is positive.
     eigenvalues_ : array of shape (n_components,)
         Signal-to-noise ratios, largest first.
     residuals_ : array of shape (n_components,)
@@ -149,17 +155,7 @@ class OPCA(LinearModel):
             progress_bar(self.progress, f"OPCA ({plan.solver})", -(-plan.size // block_width(rank))) as bar,
         ):
             problem = _problem(views, noise, plan, self.gamma, self.tol, block_width(rank), threads)
-            found = leading_eigenvectors(
-                problem,
-                rank,
-                size=plan.size,
-                block=block_width(rank),
-                solver="lanczos",
-                tol=self.tol,
-                max_restarts=self.max_iter,
-                key=seed_key(self.random_state),
-                progress=bar,
-            )
+            found = self._leading(problem, rank, size=plan.size, key=seed_key(self.random_state), progress=bar)
             components = np.ascontiguousarray(problem.vectors(found.vectors, found.values).T)
         if not np.isfinite(components).all():
             raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
@@ -174,14 +170,8 @@ class OPCA(LinearModel):
         self.solver_ = plan.solver
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
-        check_positive(self.gamma, "gamma")
+        super()._check_parameters()
         check_choice(self.solver, "solver", SOLVERS)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _checked_rank(self, views: list[Any]) -> int:
         n, p = views[0].shape

@@ -323,7 +323,6 @@ class TestErrors:
         with pytest.raises((TypeError, ValueError), match=r"X\[1\]"):
             model(1).fit([X[0], bad])
 
-    @pytest.mark.xfail(reason="the imaginary part is dropped", raises=RuntimeWarning)
     def test_complex_sparse_views(self, model, X):
         with pytest.raises(TypeError, match=r"X\[1\]"):
             model(1).fit([X[0], X[1].astype(complex)])
@@ -390,7 +389,6 @@ def test_cg_is_the_solver_of_opca_only(solver, X):
     assert sj.OPCA(1, solver=solver, random_state=0).fit(X).solver_ in ("cholesky", "dual", "cg")
 
 
-@pytest.mark.xfail(reason="weighting_ is not restored when it is None", raises=AttributeError)
 def test_cllsi_without_weighting_is_loaded_whole(X, tmp_path):
     model = sj.CLLSI(2, weighting=None, random_state=0).fit(X)
     model.save(tmp_path / "model.safetensors")

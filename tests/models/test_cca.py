@@ -107,7 +107,6 @@ def test_tol_is_honoured(solver, count):
     assert (residuals(expected, joined(model), model.eigenvalues_) <= 1e-3 * scale).all()
 
 
-@pytest.mark.xfail(reason="three views and more are solved as S + N, and tol is relative to 1 + lambda")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_tol_is_honoured_for_small_correlations(solver):
     views = [0.02 * x for x in hard_views(3)]
@@ -160,7 +159,7 @@ def test_more_components_than_rank(shape, solver, dtype, count):
     "solver",
     [
         "cholesky",
-        pytest.param("dual", marks=pytest.mark.xfail(reason="X X' has nothing but rounding", raises=ValueError)),
+        "dual",
     ],
 )
 def test_a_view_that_never_changes(solver):

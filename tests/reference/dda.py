@@ -7,14 +7,13 @@ import numpy as np
 from tests.reference.opca import Fit, generalized, noise, opca, positive_peaks, signal
 
 
-def dda(views: list[np.ndarray], k: int, gamma: float, group_size: int, group_components: int) -> Fit:
-    """OPCA of each group of columns, dealt in turn; then S v = lambda N v among v = B c, for the groups' B."""
+def dda(views: list[np.ndarray], k: int, gamma: float, groups: np.ndarray, group_components: int) -> Fit:
+    """OPCA of each group of columns; then S v = lambda N v among v = B c, for the groups' B."""
     views = [np.asarray(D, dtype=np.float64) for D in views]
     p = views[0].shape[1]
-    n_groups = int(np.ceil(p / group_size))
     columns = []
-    for g in range(n_groups):
-        group = [j for j in range(p) if j % n_groups == g]
+    for number in range(groups.max() + 1):
+        group = np.flatnonzero(groups == number)
         first = opca([D[:, group] for D in views], min(group_components, len(group)), gamma)
         for v in first.components:
             column = np.zeros(p)
