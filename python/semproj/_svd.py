@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from . import _core
 from ._krylov import complete, leading_eigenvectors, product
 from ._types import Array
 from ._validation import core_csr
 from .kernels import Projection
+
+_CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in the cache
 
 
 @dataclass
@@ -55,10 +58,10 @@ class SparseOperator:
         self.dtype = X.dtype
         self.n_threads = n_threads
         self.shift = shift if shift is None or not self.transposed else shift[::-1]
-        rows = max(1024, int(chunk_bytes // (2 * width * self.dtype.itemsize)))
+        rows = min(_CHUNK_ROWS, max(1024, int(chunk_bytes // (2 * width * self.dtype.itemsize))))
         self._chunks = []
         for begin in range(0, self.long, rows):
-            part = S[begin : begin + rows] if self.long > rows else S
+            part = _rows_of(S, begin, min(self.long, begin + rows))
             self._chunks.append((begin, part, part.T.tocsr()))
 
     def apply(self, V: Array, out: Array) -> Array:
@@ -119,6 +122,13 @@ class SparseOperator:
 
     def _multiply(self, S: Any, packed: Projection, out: Array, accumulate: bool = False) -> None:
         _core.project(core_csr(S), packed._packed, out, None, False, accumulate, self.n_threads)
+
+
+def _rows_of(S: Any, begin: int, end: int) -> Any:
+    """S[begin:end] without a copy of its entries."""
+    at = slice(S.indptr[begin], S.indptr[end])
+    offsets = S.indptr[begin : end + 1] - S.indptr[begin]
+    return sp.csr_matrix((S.data[at], S.indices[at], offsets), shape=(end - begin, S.shape[1]), copy=False)
 
 
 def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> Result:
