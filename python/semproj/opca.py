@@ -85,9 +85,9 @@ class OPCA(Eigensolving, LinearModel):
     Examples
     --------
     >>> import numpy as np, semproj as sj
-    >>> english = np.array([[2.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]])
-    >>> spanish = np.array([[0, 0, 1.5, 0], [0, 0, 0, 2], [0, 0, 1, 1]])
-    >>> model = sj.OPCA(n_components=2, random_state=0).fit([english, spanish])
+    >>> words = np.random.default_rng(0).random((20, 3))
+    >>> english, spanish = np.hstack([words, 0 * words]), np.hstack([0 * words, words])
+    >>> model = sj.OPCA(n_components=3, random_state=0).fit([english, spanish])
     >>> sj.metrics.top1(model.transform(english), model.transform(spanish))
     1.0
     """
