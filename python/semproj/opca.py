@@ -85,7 +85,7 @@ class OPCA(Eigensolving, LinearModel):
     Examples
     --------
     >>> import numpy as np, semproj as sj
-    >>> words = np.random.default_rng(0).random((20, 3))
+    >>> words = 10 * np.random.default_rng(0).random((20, 3))
     >>> english, spanish = np.hstack([words, 0 * words]), np.hstack([0 * words, words])
     >>> model = sj.OPCA(n_components=3, random_state=0).fit([english, spanish])
     >>> sj.metrics.top1(model.transform(english), model.transform(spanish))
