@@ -17,7 +17,16 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import semproj as sj  # noqa: E402
-from benchmarks.papers import Report, Row, compare, corpora, load, render, write_json  # noqa: E402
+from benchmarks.papers import (  # noqa: E402
+    Report,
+    Row,
+    compare,
+    corpora,
+    load,
+    platt2010_figures,
+    render,
+    write_json,
+)
 from benchmarks.papers import platt2010 as platt  # noqa: E402
 from benchmarks.papers.__main__ import main, parse  # noqa: E402
 from benchmarks.papers.crosslingual import METHODS, Method, Space  # noqa: E402
@@ -256,6 +265,7 @@ def test_tuning_takes_the_best_regularisation_and_leading_columns(data, tmp_path
         return project
 
     monkeypatch.setattr(platt, "METHODS", (Method("CCA", None, fit, gammas=(1.0, 3.0, 10.0)),))
+    monkeypatch.setattr(platt2010_figures, "TUNED", {})
     arguments = ["--rows", "CCA", "--datasets", "mdn", "--no-figures"]
     tuned = _run(data, tmp_path, *arguments, "--tune")
     assert fits == [(30, 1.0), (30, 3.0), (30, 10.0)]

@@ -137,6 +137,7 @@ def retrieval(options: Options) -> Iterator[Workload]:
             check=checker(queries, corpus, k, metric),
             cost=_cost(n * m, d, metric),
             rounds=options.pick(7, 3, 2),
+            most_seconds=options.pick(15.0, 3.0, 3.0),
             notes=[
                 NOTE,
                 f"{n} queries, {m} corpus rows, d={d}, k={k}; faiss: flat index built beforehand, queries brought "
