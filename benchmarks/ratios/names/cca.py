@@ -29,9 +29,14 @@ def correlations(views: list[np.ndarray], weights: list[np.ndarray]) -> float:
 
 @register("cca")
 def cca(options: Options) -> Iterator[Workload]:
+    sizes = options.pick([(5_000, 2_000, 5), (10_000, 4_000, 20)], [(1_500, 600, 4)], [(120, 60, 2)])
+    for i, size in enumerate(sizes):
+        yield compared(options, *size, with_sklearn=i == 0)  # which takes minutes at the larger size
+
+
+def compared(options: Options, pairs: int, terms: int, k: int, with_sklearn: bool) -> Workload:
     import semproj as sj
 
-    pairs, terms, k = options.pick((5_000, 2_000, 20), (1_500, 600, 4), (120, 60, 2))
     corpus = data.bilingual(pairs, terms, options.data)
     own = [np.unique(view.indices) for view in corpus.views]
     sparse = [view[:, columns].tocsr() for view, columns in zip(corpus.views, own, strict=True)]
@@ -47,9 +52,10 @@ def cca(options: Options) -> Iterator[Workload]:
         for t in options.threads:
             contestants.append(Contestant("cca_zoo", t, lambda: peers.ridge_cca(dense, k, GAMMA)))
         notes.append("cca_zoo: RidgeCCA with the same ridge, on dense double arrays")
-    for t in options.threads:
-        contestants.append(Contestant("sklearn", t, lambda: peers.sklearn_cca(dense, k)))
-    notes.append("sklearn: CCA has no ridge, so its correlations are of another problem")
+    if with_sklearn:
+        for t in options.threads:
+            contestants.append(Contestant("sklearn", t, lambda: peers.sklearn_cca(dense, k)))
+        notes.append("sklearn: CCA has no ridge, so its correlations are of another problem")
 
     def check(contestant: Contestant, result: list[np.ndarray]) -> dict[str, Any]:
         for view, weights in zip(dense, result, strict=True):
@@ -62,7 +68,7 @@ def cca(options: Options) -> Iterator[Workload]:
         row["counts"] = {peer: found[OURS] >= found[peer] * (1 - 1e-3) for peer in row["peers"]}
 
     p = sum(view.shape[1] for view in sparse)
-    yield Workload(
+    return Workload(
         name=f"cca_k{k}",
         words=sum(view.nnz for view in sparse),
         contestants=contestants,
