@@ -94,8 +94,8 @@ TUNED: dict[tuple[str, str], dict[str, Setting]] = {
         "WordByWord+LSA": Setting(2000),
     },
     ("3", "debian"): {
-        "OPCA": Setting(1500, 0.1),
-        "DDA": Setting(1500, 0.1),
+        "OPCA": Setting(1000, 0.1),
+        "DDA": Setting(1000, 0.1),
         "CCA": Setting(1000, 0.1),
         "CLLSI": Setting(1500),
         "WordByWord+LSA": Setting(1500),
