@@ -2,7 +2,8 @@
 // Cholesky factor of a large dense matrix, and solves with it for a block of right-hand sides.
 //
 // Cut into fixed blocks that parallel_for spreads and BLAS multiplies on one thread each, so the bits do not
-// depend on the number of threads. Matrices are row-major; only the lower triangle is read or written.
+// depend on the number of threads. Matrices are row-major; only the lower triangle is read, and of the upper
+// one only the diagonal blocks may be written.
 
 #include <cstdint>
 

@@ -118,6 +118,14 @@ def flip_signs(components: Array) -> Array:
     return signs
 
 
+def oriented(components: Array) -> Array:
+    """The components with their signs by the rule, if they are numbers at all."""
+    if not np.isfinite(components).all():
+        raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
+    flip_signs(components)
+    return components
+
+
 def progress_bar(show: bool, description: str, total: int | None, unit: str = "block") -> Any:
     """A bar for long work; one that is not shown costs nothing."""
     from tqdm import tqdm

@@ -313,7 +313,7 @@ def _inverse_roots(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _whole(E: Any, n_threads: int) -> SparseOperator:
-    return SparseOperator(E, None, chunk_bytes=2**62, width=1, n_threads=n_threads, transposed=False)
+    return SparseOperator(E, None, n_threads=n_threads, transposed=False)
 
 
 def _dots(X: Array, Y: Array) -> Array:

@@ -21,7 +21,7 @@ from ._types import Array
 from ._validation import core_csr
 from .kernels import Projection
 
-_CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in the cache
+CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in the cache
 
 
 @dataclass
@@ -39,7 +39,7 @@ class SparseOperator:
     """The Gram operator M'M of M = S - A B' (long x short), S sparse and A B' a few rank-one terms that centre it.
 
     `shift` is (A, B) for X as it comes, in double; `transposed` says that M is X', and is by default what makes M
-    longer than wide. M V is formed for `chunk_bytes` worth of rows at a time.
+    longer than wide. M V is formed for `chunk_rows` at a time.
     """
 
     def __init__(
@@ -47,10 +47,9 @@ class SparseOperator:
         X: Any,
         shift: tuple[Array, Array] | None,
         *,
-        chunk_bytes: int,
-        width: int,
         n_threads: int,
         transposed: bool | None = None,
+        chunk_rows: int = CHUNK_ROWS,
     ) -> None:
         self.transposed = X.shape[0] < X.shape[1] if transposed is None else transposed
         S = X.T.tocsr() if self.transposed else X
@@ -58,10 +57,9 @@ class SparseOperator:
         self.dtype = X.dtype
         self.n_threads = n_threads
         self.shift = shift if shift is None or not self.transposed else shift[::-1]
-        rows = min(_CHUNK_ROWS, max(1024, int(chunk_bytes // (2 * width * self.dtype.itemsize))))
         self._chunks = []
-        for begin in range(0, self.long, rows):
-            part = _rows_of(S, begin, min(self.long, begin + rows))
+        for begin in range(0, self.long, chunk_rows):
+            part = _rows_of(S, begin, min(self.long, begin + chunk_rows))
             self._chunks.append((begin, part, part.T.tocsr()))
 
     def apply(self, V: Array, out: Array) -> Array:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import ViewProjection, flip_signs, progress_bar, warn_not_converged
+from ._base import ViewProjection, oriented, progress_bar, warn_not_converged
 from ._generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
 from ._krylov import basis_size, block_width, product
 from ._persist import Persistent
@@ -131,7 +131,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             progress_bar(self.progress, f"CCA ({solver})", -(-size // block_width(rank))) as bar,
         ):
             problem = (_TermSide if solver == "cholesky" else _RowSide)(
-                views, self.gamma, block_width(rank), resolve_threads(self.n_threads)
+                views, self.gamma, resolve_threads(self.n_threads)
             )
             found = self._leading(
                 problem.operator,
@@ -143,10 +143,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             )
             vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
         components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
-        if not np.isfinite(components).all():
-            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
-        flip_signs(components)
-        self._components = components
+        self._components = oriented(components)
         self._widths = [view.shape[1] for view in views]
         # Two views were solved for squares. More were solved as S + N, which has the same vectors and is positive.
         values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
@@ -232,14 +229,14 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
 class _TermSide:
     """The views as they are; N is the covariance of each one's features."""
 
-    def __init__(self, views: list[Any], gamma: float, width: int, n_threads: int) -> None:
+    def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
         n, dtype = views[0].shape[0], views[0].dtype
         means = [np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views]
         scaled = [view * dtype.type(1 / np.sqrt(n)) for view in views]
 
         def centred(X: Any, mean: Array) -> SparseOperator:
             shift = (np.full((n, 1), 1 / np.sqrt(n)), mean[:, None])
-            return SparseOperator(X, shift, chunk_bytes=2**62, width=width, n_threads=n_threads, transposed=False)
+            return SparseOperator(X, shift, n_threads=n_threads, transposed=False)
 
         blocks = []
         for view, mean in zip(scaled, means, strict=True):
@@ -266,7 +263,7 @@ class _RowSide:
     rounding.
     """
 
-    def __init__(self, views: list[Any], gamma: float, width: int, n_threads: int) -> None:
+    def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
         n = views[0].shape[0]
         self.n_threads = n_threads
         self.views = [view.astype(np.float64) / np.sqrt(n) for view in views]
@@ -297,7 +294,7 @@ def _row_factor(X: Any, n_threads: int) -> Array:
     """R of X X' = R R' for centred rows."""
     n = X.shape[0]
     K = ridged_gram(X.T.tocsr(), 0.0, n_threads, columns=X)
-    K = K + np.tril(K, -1).T
+    _core.mirror_lower(K, n_threads)
     scale = K.diagonal().max()  # before the means go: rounding is relative to them
     means = K.mean(axis=0)
     K -= means[:, None] + means[None, :] - means.mean()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._base import LinearModel, oriented, progress_bar, warn_not_converged
 from ._generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
 from ._krylov import basis_size
 from ._threads import resolve_threads, single_threaded_blas
@@ -122,11 +122,8 @@ class DDA(Eigensolving, LinearModel):
                     components.dtype
                 )
                 start += len(stage)
-        if not np.isfinite(components).all():
-            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
-        flip_signs(components)
         self.n_features_in_ = views[0].shape[1]
-        self.components_ = components
+        self.components_ = oriented(components)
         self._packed_cache: dict[str, Any] = {}
         self.eigenvalues_ = np.zeros(self.n_components, components.dtype)
         self.eigenvalues_[: len(values)] = values

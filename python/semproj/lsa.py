@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
 from ._krylov import basis_size, block_width
-from ._svd import SparseOperator, leading_vectors
+from ._svd import CHUNK_ROWS, SparseOperator, leading_vectors
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import (
@@ -191,7 +191,8 @@ class LSA(LinearModel):
         blocks = -(-size // block) if self.solver == "randomized" else None
         with single_threaded_blas(), progress_bar(self.progress, f"LSA ({self.solver})", blocks) as bar:
             shift = None if mean is None else (np.ones((X.shape[0], 1)), mean[:, None])
-            operator = SparseOperator(X, shift, chunk_bytes=chunk_bytes, width=block, n_threads=threads)
+            chunk_rows = min(CHUNK_ROWS, max(1024, int(chunk_bytes // (2 * block * X.dtype.itemsize))))
+            operator = SparseOperator(X, shift, n_threads=threads, chunk_rows=chunk_rows)
             return leading_vectors(
                 operator,
                 rank,

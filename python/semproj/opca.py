@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._base import LinearModel, oriented, progress_bar, warn_not_converged
 from ._generalized import (
     BlockFactor,
     ConjugateGradient,
@@ -154,14 +154,11 @@ class OPCA(Eigensolving, LinearModel):
             single_threaded_blas(),
             progress_bar(self.progress, f"OPCA ({plan.solver})", -(-plan.size // block_width(rank))) as bar,
         ):
-            problem = _problem(views, noise, plan, self.gamma, self.tol, block_width(rank), threads)
+            problem = _problem(views, noise, plan, self.gamma, self.tol, threads)
             found = self._leading(problem, rank, size=plan.size, key=seed_key(self.random_state), progress=bar)
             components = np.ascontiguousarray(problem.vectors(found.vectors, found.values).T)
-        if not np.isfinite(components).all():
-            raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
-        flip_signs(components)
         self.n_features_in_ = views[0].shape[1]
-        self.components_ = components
+        self.components_ = oriented(components)
         self._packed_cache: dict[str, Any] = {}
         self.eigenvalues_ = found.values.astype(components.dtype)
         self.residuals_ = found.residuals
@@ -202,11 +199,10 @@ def contrasts(views: list[Any]) -> Any:
 
 @dataclass
 class _Plan:
-    """How to solve: which operator, how many columns of its basis, how many bytes for a chunk of products."""
+    """How to solve: which operator, and how many columns of its basis."""
 
     solver: str
     size: int
-    chunk_bytes: int
 
 
 def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> _Plan:
@@ -235,11 +231,11 @@ def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> 
             f"max_memory: {memory} bytes are too few for solver {solver!r} with {p} terms, {documents} documents "
             f"and {rank} components; semproj.DDA solves in parts"
         )
-    return _Plan(solver, sizes[solver], 2 * width * documents * item)
+    return _Plan(solver, sizes[solver])
 
 
 def _problem(
-    views: list[Any], noise: Any, plan: _Plan, gamma: float, tol: float, width: int, n_threads: int
+    views: list[Any], noise: Any, plan: _Plan, gamma: float, tol: float, n_threads: int
 ) -> Whitened | DocumentSide:
     n = views[0].shape[0]
     documents = sp.vstack(views, format="csr")
@@ -249,8 +245,6 @@ def _problem(
     signal = SparseOperator(
         documents,
         (languages, means),
-        chunk_bytes=plan.chunk_bytes,
-        width=width,
         n_threads=n_threads,
         transposed=False,
     )
