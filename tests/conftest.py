@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,9 @@ def run_python() -> RunPython:
         return done
 
     return run
+
+
+def all_at_once(work: Callable[[object], object], items: list) -> list:
+    """work(item) for all items, each on a thread of its own; what they return, or the first exception."""
+    with ThreadPoolExecutor(len(items)) as pool:
+        return [done.result() for done in [pool.submit(work, item) for item in items]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from tests.conftest import same_bits
+from tests.conftest import all_at_once, same_bits
 from tests.contract.estimators import CLASSIFIERS
 
 
@@ -102,16 +101,7 @@ def test_pickle_and_threads(classifier, data):
     model = classifier.fit(X, y)
     expected = model.predict(X_test)
     assert same_bits(pickle.loads(pickle.dumps(model)).predict(X_test), expected)
-    results = [None] * 4
-
-    def work(i):
-        results[i] = model.predict(X_test)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = all_at_once(model.predict, [X_test] * 4)
     assert all(same_bits(result, expected) for result in results)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import semproj as sj
-from tests.conftest import random_counts, same_bits
+from tests.conftest import all_at_once, random_counts, same_bits
 from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
 
 
@@ -201,21 +200,12 @@ def test_fresh_refit(estimator, X):
 def test_concurrent_fits(estimator, X):
     expected = clone(estimator).fit(X)
     models = [clone(estimator).set_params(n_threads=2) for _ in range(4)]
-    errors = []
 
     def work(model):
-        try:
-            for _ in range(2):
-                model.fit(X).transform(X)
-        except BaseException as error:
-            errors.append(error)
+        for _ in range(2):
+            model.fit(X).transform(X)
 
-    threads = [threading.Thread(target=work, args=(m,)) for m in models]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    all_at_once(work, models)
     for model in models:
         assert_same_fit(model, expected)
 
@@ -223,16 +213,7 @@ def test_concurrent_fits(estimator, X):
 def test_one_model_used_by_several_threads(estimator, X):
     model = estimator.fit(X)
     expected = dense(clone(estimator).fit(X).transform(X))
-    results = [None] * 4
-
-    def work(i):
-        results[i] = dense(model.transform(X))
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = all_at_once(lambda rows: dense(model.transform(rows)), [X] * 4)
     assert all(same_bits(result, expected) for result in results)
 
 

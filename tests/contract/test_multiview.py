@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from tests.conftest import same_bits
+from tests.conftest import all_at_once, same_bits
 from tests.contract.estimators import MULTIVIEW
 from tests.models.multiview import aligned_documents
 
@@ -91,20 +90,7 @@ def test_threads_and_seeds(estimator, large):
 def test_concurrent_fits(estimator, large):
     expected = clone(estimator).fit(large)
     models = [clone(estimator).set_params(n_threads=2) for _ in range(2)]
-    errors = []
-
-    def work(model):
-        try:
-            model.fit(large)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(m,)) for m in models]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    all_at_once(lambda model: model.fit(large), models)
     for model in models:
         assert_same_fit(model, expected)
 
