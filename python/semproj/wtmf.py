@@ -29,8 +29,8 @@ class WTMF(RowTransformer):
 
         sum_ij W_ij (p_i . q_j - X_ij)^2 + reg (|P|^2 + |Q|^2)
 
-    where W_ij is 1 for the entries of X and `missing_weight` for all other cells, by exact solves of all words, then
-    of all sentences, in turn (equation 4).
+    where W_ij is 1 for the entries of X and `missing_weight` for all other cells, by exact solves of all words,
+    then of all sentences, in turn (equation 4).
 
     Parameters
     ----------
