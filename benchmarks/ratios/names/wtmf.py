@@ -207,9 +207,10 @@ def fit(options: Options) -> Workload:
         return sj.WTMF(k, missing_weight=MISSING_WEIGHT, reg=REG, random_state=0, n_threads=threads).fit(X)
 
     def check(contestant: Contestant, model: Any) -> dict[str, Any]:
-        if not (len(model.objective_) == 20 and (np.diff(model.objective_) <= 0).all()):
-            raise AssertionError(f"{contestant.name}: the objective rose, or there were not 20 sweeps")
-        return {"objective": float(model.objective_[-1])}
+        rise = float((np.diff(model.objective_) / model.objective_[:-1]).max())
+        if rise > 1e-7:  # vectors are rounded to float32
+            raise AssertionError(f"{contestant.name}: the objective rose by {rise:.1e} of itself")
+        return {"sweeps": model.n_iter_, "objective": float(model.objective_[-1])}
 
     return Workload(
         name="wtmf_fit",
