@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -189,14 +190,18 @@ class WTMF(RowTransformer):
         threads = resolve_threads(self.n_threads)
         by_word = X.T.tocsr()
         sentences = np.empty((X.shape[0], words.shape[1]), words.dtype)
-        objective = self._half_sweep(X, words, sentences, threads)
+        from_words = self._solver_of(words)
+        from_words.solve(X, sentences)
+        from_sentences: RowSolver | None = None
         with progress_bar(self.progress, "WTMF", self.max_iter, "sweep") as bar:
             bar.update(len(objectives))
             while len(objectives) < self.max_iter and not self._converged(objectives):
-                self._half_sweep(by_word, sentences, words, threads)
+                from_sentences = self._solver_of(sentences, from_sentences)
+                from_sentences.solve(by_word, words)
                 if self.orthogonality > 0:
                     _towards_orthogonal(words, self.orthogonality, threads)
-                objective = self._half_sweep(X, words, sentences, threads)
+                from_words = self._solver_of(words, from_words)
+                objective = from_words.solve(X, sentences) + self.reg * _sum_of_squares(words)
                 sweep = len(objectives) + 1
                 if not np.isfinite(objective):
                     raise ValueError(f"X: the objective is {objective} in sweep {sweep}; values are too large")
@@ -208,10 +213,12 @@ class WTMF(RowTransformer):
                     break
         return sentences, objectives
 
-    def _half_sweep(self, X: Any, factors: Array, out: Array, threads: int) -> float:
-        """Solve one side from the other; the objective at its end."""
-        value = RowSolver(factors, self.missing_weight, self.reg, threads).solve(X, out)
-        return value + self.reg * float(np.einsum("ij,ij->", factors, factors, dtype=np.float64))
+    def _solver_of(self, factors: Array, before: RowSolver | None = None) -> RowSolver:
+        """The solver of one side, in the memory of the one before."""
+        if before is None:
+            return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        before.use(factors)
+        return before
 
     def _converged(self, objectives: list[float]) -> bool:
         return len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
@@ -232,11 +239,15 @@ class WTMF(RowTransformer):
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        names = ("n_components", "missing_weight", "reg", "orthogonality", "warm_start")
-        seed = self.random_state if isinstance(self.random_state, int) else None
-        data = [checksum(array) for array in (X.indptr, X.indices, X.data)]
-        identity = {name: getattr(self, name) for name in names}
-        return {"class": "WTMF", **identity, "random_state": seed, "X": [list(X.shape), *data]}
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
+        return {
+            "class": "WTMF",
+            "n_components": int(self.n_components),
+            **{name: float(getattr(self, name)) for name in ("missing_weight", "reg", "orthogonality")},
+            "warm_start": bool(self.warm_start),
+            "random_state": seed,
+            "X": [*X.shape, *(checksum(array) for array in (X.indptr, X.indices, X.data))],
+        }
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = super()._validated(X, reset)
@@ -271,12 +282,12 @@ class WTMF(RowTransformer):
 
     def _solver(self) -> RowSolver:
         """What all rows share, made once for each fitted model."""
-        key = (id(self.word_vectors_), self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        words, settings = self.word_vectors_, (self.missing_weight, self.reg, resolve_threads(self.n_threads))
         cached = self.__dict__.get("_solver_cache")
-        if cached is None or cached[0] != key:
-            cached = (key, RowSolver(np.ascontiguousarray(self.word_vectors_), *key[1:]))
+        if cached is None or cached[0] is not words or cached[1] != settings:
+            cached = (words, settings, RowSolver(np.ascontiguousarray(words), *settings))
             self.__dict__["_solver_cache"] = cached
-        solver: RowSolver = cached[1]
+        solver: RowSolver = cached[2]
         return solver
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
@@ -297,6 +308,10 @@ class WTMF(RowTransformer):
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         resolve_threads(self.n_threads)
+
+
+def _sum_of_squares(x: Array) -> float:
+    return float(np.einsum("ij,ij->", x, x, dtype=np.float64))
 
 
 def _towards_orthogonal(words: Array, step: float, n_threads: int) -> None:
