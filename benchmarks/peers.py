@@ -234,18 +234,6 @@ def _lsi_model(terms_by_documents: csc_matrix, k: int, corpus: Any, **options: A
     return model.projection.u.T
 
 
-def _scipy_blas() -> ThreadpoolController:
-    """The BLAS that implicit's threads call on small matrices, to be limited to one thread, as it asks its users.
-
-    numpy's, which multiplies the large ones, keeps its threads unless it is the same library.
-    """
-    from scipy.linalg import cython_blas  # noqa: F401  loads it
-
-    loaded = ThreadpoolController().select(user_api="blas")
-    own = [path for library in loaded.info() if "scipy.libs" in (path := library["filepath"])]
-    return loaded.select(filepath=own) if own else loaded
-
-
 def implicit_solver(
     pattern: csr_matrix, missing_weight: float, reg: float, n: int, cg_steps: int = 0
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -258,16 +246,14 @@ def implicit_solver(
 
     observed = np.full(pattern.nnz, 1.0 / missing_weight, np.float32)
     arrays = pattern.indptr, pattern.indices, observed
-    scipy_blas = _scipy_blas()
+    blas = ThreadpoolController().select(user_api="blas")
 
     def solve(factors: np.ndarray, out: np.ndarray) -> np.ndarray:
-        if cg_steps:
-            with scipy_blas.limit(limits=1):
+        with blas.limit(limits=1):  # as it asks its users: its own threads call BLAS, on small matrices
+            if cg_steps:
                 als._least_squares_cg(*arrays, out, factors, reg / missing_weight, n, cg_steps)
-            return out
-        gram = factors.T @ factors
-        with scipy_blas.limit(limits=1):
-            als._least_squares(gram, *arrays, out, factors, reg / missing_weight, n)
+            else:
+                als._least_squares(factors.T @ factors, *arrays, out, factors, reg / missing_weight, n)
         return out
 
     return solve

@@ -160,7 +160,7 @@ def compared(
         contestants += peer_contestants(problem, sides, options.threads)  # first, for the check
         notes.append(
             f"implicit: AlternatingLeastSquares' own compiled functions, by Cholesky and by {CG_STEPS} steps of "
-            "conjugate gradients (implicit_cg), on the same systems; one thread for the BLAS inside its loop"
+            "conjugate gradients (implicit_cg), on the same systems; BLAS has one thread, as it advises"
         )
     for n in options.threads:
         solvers = {side: our_solver(problem.rows[side], n) for side in sides}
