@@ -224,8 +224,9 @@ def test_in_a_pipeline(estimator, X):
 
 def test_set_output(estimator, X):
     estimator = clone(estimator).set_output(transform="pandas").fit(X)
-    if isinstance(estimator, sj.LSA):
-        assert list(estimator.transform(X).columns) == ["lsa0", "lsa1"]
+    if isinstance(estimator, (sj.LSA, sj.WTMF)):
+        name = type(estimator).__name__.lower()
+        assert list(estimator.transform(X).columns) == [f"{name}0", f"{name}1"]
     else:  # scikit-learn makes no data frames of sparse rows, and says so
         with pytest.raises(ValueError, match="sparse"):
             estimator.transform(X)
@@ -259,7 +260,7 @@ def test_broken_matrices(change, run_python):
         from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
         good = random_counts(400, 330, 0.05, dtype=np.float64)
         problems = []
-        for estimator in ESTIMATORS[0], ESTIMATORS[2], ESTIMATORS[3], ESTIMATORS[5], ESTIMATORS[6]:
+        for estimator in ESTIMATORS[0], ESTIMATORS[2], ESTIMATORS[3], *ESTIMATORS[5:8]:
             name = str(estimator)
             model = clone(estimator).set_params(n_threads=1).fit(good)
             for method, target in (("fit", clone(estimator)), ("transform", model)):
