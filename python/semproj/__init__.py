@@ -20,6 +20,7 @@ from .opca import OPCA
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
+from .wtmf import WTMF
 
 __all__ = [
     "BM25",
@@ -28,6 +29,7 @@ __all__ = [
     "DDA",
     "LSA",
     "OPCA",
+    "WTMF",
     "CustomWeighting",
     "Encoder",
     "LogTfIdf",
