@@ -74,4 +74,4 @@ def condition_numbers(X, factors, *, missing_weight, reg, weights=None) -> np.nd
     Y = factors.astype(np.float64)
     systems = [reference.normal_equations(x, w, Y, reg)[0] for x, w in zip(cells, W, strict=True)]
     values = np.linalg.eigvalsh(np.array(systems).reshape(-1, factors.shape[1], factors.shape[1]))
-    return values[:, -1] / np.maximum(values[:, 0], 1e-300)
+    return values[:, -1] / np.maximum(values[:, 0], 1e-30 * values[:, -1])

@@ -71,6 +71,12 @@ def orthogonal_step(P: np.ndarray, rate: float) -> np.ndarray:
     return P - rate * (gram - np.diag(gram).mean() * np.eye(len(P))) @ P
 
 
+def oriented(P: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The library's sign rule: the entry of largest magnitude of each dimension of the words is positive."""
+    signs = np.array([-1.0 if row[np.abs(row).argmax()] < 0 else 1.0 for row in P])[:, None]
+    return signs * P, signs * Q
+
+
 def sweep(
     X: np.ndarray, P: np.ndarray, *, missing_weight: float, reg: float, orthogonality: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
