@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 import semproj as sj
 from semproj import _core
+from semproj._rowsolve import RowSolver
 from semproj.kernels import weighted_row_solve
 from tests.conftest import all_at_once, same_bits
 from tests.models.projecting import with_indices
@@ -157,7 +158,7 @@ class TestIllConditioned:
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_no_ridge_to_speak_of(self, dtype):
         X, Y = sparse_rows([1, 2, 10, 28, 29, 30, 31, 32, 40, 90], 100), gaussian(100, 30)
-        for reg in (1e-6, 1e-9):
+        for reg in (1e-6, 1e-9):  # just above 30 entries the components' system is the better one by far
             self.check(X, Y, dtype, missing_weight=0, reg=reg)
             self.check(X, Y, dtype, missing_weight=1e-6, reg=reg)
 
@@ -215,6 +216,21 @@ class TestWithoutRidge:
         weights.data[:5] = 1
         with pytest.raises(ValueError, match=r"\breg\b"):
             weighted_row_solve(X, Y, missing_weight=1, reg=0, weights=weights)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [1, 5, 16, 40])
+def test_two_ways_to_solve_a_row(k, dtype):
+    """Through the system of its entries, or that of the components: the same rows, wherever the switch is."""
+    X, Y = sparse_rows(list(range(3 * k + 1)), 3 * k + 9, dtype=dtype), gaussian(3 * k + 9, k, dtype=dtype)
+    expected = expected_rows(X, Y, missing_weight=0.05, reg=2.0)
+    results = []
+    for longest_short in (0, 1, k // 2, k, 10**6):
+        results.append(np.full(expected.shape, np.nan, dtype))
+        RowSolver(Y, 0.05, 2.0, 2, longest_short).solve(X, results[-1])
+        assert_solved(results[-1], expected, dtype)
+    if k > 1:
+        assert not same_bits(results[0], results[-1]), "they are two"
 
 
 class TestBits:

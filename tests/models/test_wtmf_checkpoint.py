@@ -13,6 +13,7 @@ import semproj as sj
 from semproj import WTMF
 from tests.conftest import same_bits
 from tests.models.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
+from tests.models.projecting import with_indices
 from tests.reference import wtmf as reference
 
 DTYPES = [np.float32, np.float64]
@@ -83,6 +84,18 @@ class TestCheckpoint:
         assert_same_fit(make(checkpoint=path).fit(X), make().fit(X))
         assert_same_fit(make(checkpoint=path).fit(X), make().fit(X))  # whether the file is still there or not
 
+    def test_more_sweeps_of_a_finished_fit(self, path):
+        X = corpus()
+        make(checkpoint=path, max_iter=3).fit(X)
+        longer = make(checkpoint=path)
+        assert len(history(longer, X)) == 4
+        assert_same_fit(longer, make().fit(X))
+
+    def test_wide_indices_are_the_same_data(self, path):
+        X = corpus()
+        interrupted(make(checkpoint=path), X, 4, Stop())
+        assert_same_fit(make(checkpoint=path).fit(with_indices(X, np.int64)), make().fit(X))
+
     def test_n_threads_and_progress_may_differ(self, path):
         X = corpus()
         interrupted(make(checkpoint=path, n_threads=1), X, 4, Stop())
@@ -105,6 +118,11 @@ class TestCheckpoint:
         X = corpus()
         interrupted(make(checkpoint=path), X, 4, Stop())
         self.refused(make(checkpoint=path, **options), X, path)
+
+    def test_of_another_numpy_seed(self, path):
+        X = corpus()
+        interrupted(make(checkpoint=path, random_state=np.int64(0)), X, 4, Stop())
+        self.refused(make(checkpoint=path, random_state=np.int64(1)), X, path)
 
     @pytest.mark.parametrize("change", ["value", "column", "rows", "columns", "dtype"])
     def test_of_other_data(self, change, path):

@@ -351,6 +351,57 @@ def test_transform_uses_the_new_words():
     assert not same_bits(expected, changed)
 
 
+def test_refits_between_transforms():
+    """Word vectors of an earlier fit are gone, and others may lie where they lay."""
+    data = [corpus(seed=seed, dtype=np.float32) for seed in range(5)]
+    model = make(n_components=39, missing_weight=1e-3, reg=1e-5, max_iter=2)
+    for i in range(60):
+        X = data[i * i % 5]
+        model.fit(X)
+        if i % 3 != 1:
+            assert np.array_equal(model.transform(X), model.sentence_vectors_), i
+
+
+@pytest.mark.parametrize("scale", [1e30, 3e38])
+def test_rows_too_large_for_the_model(scale):
+    """The vectors, or an error that names X; never NaN."""
+    X = corpus(dtype=np.float32)
+    model = make(reg=1e-3).fit(X)
+    rows = np.full((2, 40), scale, np.float32)
+    with np.errstate(all="ignore"):
+        try:
+            Z = model.transform(rows)
+        except ValueError as error:
+            assert "X" in str(error)  # noqa: PT017
+            return
+    expected = model.transform(np.ones((2, 40), np.float32)).astype(np.float64) * float(np.float32(scale))
+    np.testing.assert_allclose(Z, expected, rtol=1e-3)
+
+
+class TestEncoder:
+    TEXTS = ("a bank lends money", "a bank takes deposits of money", "the river bank", "water of the river")
+
+    def setup_method(self):
+        self.counter, self.weighting = sj.TermCounter(), sj.TfIdf()
+        self.rows = self.weighting.fit_transform(self.counter.fit_transform(self.TEXTS))
+        self.model = WTMF(3, reg=0.1, random_state=0).fit(self.rows)
+
+    def test_texts_to_vectors(self, tmp_path):
+        encoder = sj.Encoder(self.counter, self.weighting, self.model)
+        vectors = encoder.encode(self.TEXTS)
+        assert same_bits(vectors, self.model.transform(self.rows))
+        assert not encoder.encode(["nothing known"]).any()
+        unit = sj.Encoder(self.counter, self.weighting, self.model, normalize=True).encode(self.TEXTS)
+        np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, rtol=1e-6)
+        np.testing.assert_allclose(unit @ unit.T, self.model.similarity(self.rows), atol=1e-6)
+        encoder.save(tmp_path / "encoder")
+        assert same_bits(sj.load(tmp_path / "encoder").encode(self.TEXTS), vectors)
+
+    def test_no_other_storage(self):
+        with pytest.raises(ValueError, match="storage"):
+            sj.Encoder(self.counter, self.weighting, self.model, storage="int8").encode(self.TEXTS)
+
+
 @pytest.mark.slow
 def test_memory_is_given_back():
     import resource
