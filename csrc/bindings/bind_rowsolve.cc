@@ -27,8 +27,10 @@ const T* padded_rows(const py::array& a, int64_t rows, int64_t k, const char* na
 template <class T>
 double solve(const CsrArgument& x, const py::object& weights, const py::array& factors,
              const py::object& whitened, const py::object& inverse, const py::array& matrix,
-             double missing_weight, const py::array& out, int64_t longest_short, int n_threads) {
-  SharedSystem<T> shared{matrix_view<const T>(factors, "factors"), nullptr, nullptr, nullptr, missing_weight};
+             double least_eigenvalue, double missing_weight, const py::array& out, int64_t longest_short,
+             int n_threads) {
+  SharedSystem<T> shared{
+      matrix_view<const T>(factors, "factors"), nullptr, nullptr, nullptr, least_eigenvalue, missing_weight};
   const int64_t k = shared.factors.cols;
   const auto s = matrix_view<const double>(matrix, "matrix");
   if (s.rows != k || s.cols != k || s.stride != k)
@@ -88,14 +90,15 @@ void register_rowsolve(py::module_& m) {
       "solve_rows",
       [](const CsrArgument& x, const py::object& weights, const py::array& factors,
          const py::object& whitened, const py::object& inverse, const py::array& matrix,
-         double missing_weight, const py::array& out, int64_t longest_short, int n_threads) {
+         double least_eigenvalue, double missing_weight, const py::array& out, int64_t longest_short,
+         int n_threads) {
         const auto run = is_double(factors) ? &solve<double> : &solve<float>;
-        return run(x, weights, factors, whitened, inverse, matrix, missing_weight, out, longest_short,
-                   n_threads);
+        return run(x, weights, factors, whitened, inverse, matrix, least_eigenvalue, missing_weight, out,
+                   longest_short, n_threads);
       },
       py::arg("x"), py::arg("weights"), py::arg("factors"), py::arg("whitened"), py::arg("inverse"),
-      py::arg("matrix"), py::arg("missing_weight"), py::arg("out"), py::arg("longest_short"),
-      py::arg("n_threads"));
+      py::arg("matrix"), py::arg("least_eigenvalue"), py::arg("missing_weight"), py::arg("out"),
+      py::arg("longest_short"), py::arg("n_threads"));
   m.def(
       "table_gram",
       [](const py::array& factors, int n_threads) {

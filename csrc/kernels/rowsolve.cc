@@ -17,11 +17,10 @@ namespace {
 
 using simd::kRowLanes, simd::kRowTile, simd::kSystems;
 
-constexpr int64_t kSideBySide = 32;       // entries of the longest row that is solved in a lane
-constexpr int64_t kBlockRows = 64;        // of a long row, summed in T
-constexpr double kTrusted = 100.0;        // trace of R R' up to which float32 is enough
-constexpr double kTrustedSpread = 300.0;  // of the pivots of a long row's factor in float32
-constexpr double kTaskCost = 4e6;         // multiply-adds
+constexpr int64_t kSideBySide = 32;  // entries of the longest row that is solved in a lane
+constexpr int64_t kBlockRows = 64;   // of a long row, summed in T
+constexpr double kTrusted = 100.0;   // condition up to which float32 is enough
+constexpr double kTaskCost = 4e6;    // multiply-adds
 
 int64_t rounded_up(int64_t n, int64_t to) {
   return (n + to - 1) / to * to;
@@ -86,7 +85,7 @@ class LongRows {
     if constexpr (std::is_same_v<T, float>) {
       if (shared_.whitened != nullptr) {
         accumulate<T>(row, tables_.rows, block_.get());
-        if (factor_and_refine()) return finish(out);
+        if (factor_and_refine(row.n)) return finish(out);
       }
     }
     accumulate<double>(row, wide_.rows, wide_block_.get());
@@ -103,11 +102,11 @@ class LongRows {
     block_ = aligned_array<T>(static_cast<size_t>(kBlockRows * stride_));
     wide_block_ = aligned_array<double>(static_cast<size_t>(kBlockRows * stride_));
     for (auto* v : {&right_, &solution_, &residual_, &wide_least_}) v->resize(static_cast<size_t>(stride_));
-    least_.resize(static_cast<size_t>(stride_));
+    least_.assign(static_cast<size_t>(stride_), T{0});
     step_.resize(static_cast<size_t>(stride_));
   }
 
-  // matrix_ = S + sum of d y y', right_ = sum of c x y, products in U.
+  // matrix_ = S + sum of d y y', products in U; right_ = sum of c x y, in double.
   template <class U, class Index>
   void accumulate(const Entries<T, Index>& row, const simd::RowTable<U>& table, U* block) {
     std::fill_n(matrix_.get(), stride_ * stride_, 0.0);
@@ -115,15 +114,9 @@ class LongRows {
       std::copy_n(shared_.matrix + i * k_, k_, matrix_.get() + i * stride_);
     }
     std::fill(right_.begin(), right_.end(), 0.0);
-    std::vector<U> partial(static_cast<size_t>(stride_)), coefficients(kBlockRows), roots(kBlockRows);
     for (const double sign : {1.0, -1.0}) {
       int64_t filled = 0;
       const auto flush = [&] {
-        table.combine(coefficients.data(), block, filled, stride_, partial.data());
-        for (int64_t c = 0; c < k_; ++c) right_[c] += static_cast<double>(partial[c]);
-        for (int64_t r = 0; r < filled; ++r) {
-          table.scale(block + r * stride_, roots[r], stride_, block + r * stride_);
-        }
         table.column_gram(block, filled, stride_, sign, matrix_.get());
         filled = 0;
       };
@@ -132,11 +125,11 @@ class LongRows {
         if ((d < 0) != (sign < 0)) continue;
         if (i + 4 < row.n) prefetch_row(shared_.factors.row(row.index[i + 4]), k_);
         const T* y = shared_.factors.row(row.index[i]);
+        tables_.rows.add_wide(row.c(i) * row.x(i), y, k_, right_.data());
+        const U root = static_cast<U>(std::sqrt(std::abs(d)));
         U* into = block + filled * stride_;
-        for (int64_t c = 0; c < k_; ++c) into[c] = static_cast<U>(y[c]);
+        for (int64_t c = 0; c < k_; ++c) into[c] = root * static_cast<U>(y[c]);
         std::fill(into + k_, into + stride_, U{0});
-        coefficients[filled] = static_cast<U>(row.c(i) * row.x(i));
-        roots[filled] = static_cast<U>(std::sqrt(std::abs(d)));
         if (++filled == kBlockRows) flush();
       }
       if (filled > 0) flush();
@@ -145,15 +138,20 @@ class LongRows {
   }
 
   // In float32, with one step of refinement; false when that cannot be trusted.
-  bool factor_and_refine() {
-    double largest = 0;
+  bool factor_and_refine(int64_t n) {
+    double trace = 0;
     for (int64_t i = 0; i < k_; ++i) {
       const double* from = matrix_.get() + i * stride_;
       for (int64_t j = i; j < k_; ++j) factor_[i * stride_ + j] = static_cast<T>(from[j]);
-      largest = std::max(largest, from[i]);
+      trace += from[i];
     }
-    std::fill(least_.begin(), least_.end(), static_cast<T>(largest / kTrustedSpread));
     if (tables_.systems.factor(factor_.get(), k_, stride_, least_.data()) < k_) return false;
+    // Roundings of the blocks are independent: their sum is relatively better the more of them there are.
+    const double trusted = kTrusted * std::sqrt(1.0 + static_cast<double>(n / kBlockRows));
+    if (trace > trusted * shared_.least_eigenvalue) {
+      const T inverse_norm = tables_.systems.inverse_norm(factor_.get(), k_, stride_, step_.data());
+      if (!(trace * static_cast<double>(inverse_norm) <= trusted)) return false;
+    }
     std::fill(solution_.begin(), solution_.end(), 0.0);
     residual_ = right_;
     for (int pass = 0; pass < 2; ++pass) {
@@ -211,19 +209,21 @@ class ShortRows {
         missing_weight_(shared.missing_weight),
         tables_(tables_for<T>(isa)) {}
 
-  // `rows` has the numbers of `count` rows, none with more entries than the first. Returns the sum of c x^2 -
-  // b . q. Rows that are left to others, because of their weights or conditioning, are appended to `left`.
+  // `rows` has the numbers of `ahead` rows by falling number of entries, of which the first `count` are
+  // solved; the next one is fetched. Returns the sum of c x^2 - b . q. Rows that are left to others, because
+  // of their weights or conditioning, are appended to `left`.
   template <class Index>
   double solve(const CsrView<Index, T>& x, const T* weights, const int64_t* rows, int64_t count,
-               const MatrixView<T>& out, std::vector<int64_t>* left) {
+               int64_t ahead, const MatrixView<T>& out, std::vector<int64_t>* left) {
     const int64_t most = x.indptr[rows[0] + 1] - x.indptr[rows[0]];
     allocate(most);
     double total = 0;
     if (most <= kSideBySide) {
-      total = solve_side_by_side(x, weights, rows, count, most, left);
+      total = solve_side_by_side(x, weights, rows, count, ahead, most, left);
     } else {
       for (int64_t s = 0; s < count; ++s) {
-        total += solve_alone(entries_of(x, weights, rows[s]), rows[s], s, left);
+        const auto next = entries_of(x, weights, rows[std::min(s + 1, ahead - 1)]);
+        total += solve_alone(entries_of(x, weights, rows[s]), next, rows[s], s, left);
       }
     }
     std::fill(z_.get() + count * stride_, z_.get() + kSystems * stride_, T{0});
@@ -255,11 +255,20 @@ class ShortRows {
 
   enum class Kind { system, plain, other };
 
-  // sqrt(d), and c x / sqrt(d) at v[i * step]; for plain rows c x.
+  // sqrt(d), and c x / sqrt(d) at v[i * step]; for plain rows 1 and c x.
   template <class Index>
   Kind coefficients(const Entries<T, Index>& row, T* v, int64_t step, double* squares) {
-    int64_t positive = 0, zero = 0;
     *squares = 0;
+    if (row.weight == nullptr) {
+      const double d = 1.0 - missing_weight_, root = d > 0 ? std::sqrt(d) : 1.0, inverse = 1.0 / root;
+      for (int64_t i = 0; i < row.n; ++i) {
+        v[i * step] = static_cast<T>(row.x(i) * inverse);
+        *squares += row.x(i) * row.x(i);
+      }
+      std::fill_n(roots_.begin(), row.n, static_cast<T>(root));
+      return d > 0 ? Kind::system : d == 0 ? Kind::plain : Kind::other;
+    }
+    int64_t positive = 0, zero = 0;
     for (int64_t i = 0; i < row.n; ++i) {
       const double d = row.c(i) - missing_weight_, root = d > 0 ? std::sqrt(d) : 1.0;
       positive += d > 0;
@@ -272,18 +281,15 @@ class ShortRows {
     return zero == row.n ? Kind::plain : Kind::other;
   }
 
-  // R: the rows sqrt(d) t, and rows of zeros up to the next whole tile.
+  // R: the rows sqrt(d) t, and rows of zeros up to the next whole tile. Those of the next row are fetched
+  // meanwhile, one for one, so that neither waits for memory.
   template <class Index>
-  void gather(const Entries<T, Index>& row, T* into) {
+  void gather(const Entries<T, Index>& row, const Entries<T, Index>& next, T* into) {
     for (int64_t i = 0; i < row.n; ++i) {
+      if (i < next.n) prefetch_row(shared_.whitened + next.index[i] * stride_, stride_);
       tables_.rows.scale(shared_.whitened + row.index[i] * stride_, roots_[i], stride_, into + i * stride_);
     }
     std::fill(into + row.n * stride_, into + rounded_up(row.n, kRowTile) * stride_, T{0});
-  }
-
-  template <class Index>
-  void prefetch(const Entries<T, Index>& row) const {
-    for (int64_t i = 0; i < row.n; ++i) prefetch_row(shared_.whitened + row.index[i] * stride_, stride_);
   }
 
   // z = sum of c x t, which is all when no weight differs from that of missing cells. Returns b . q.
@@ -300,7 +306,7 @@ class ShortRows {
 
   template <class Index>
   double solve_side_by_side(const CsrView<Index, T>& x, const T* weights, const int64_t* rows, int64_t count,
-                            int64_t most, std::vector<int64_t>* left) {
+                            int64_t ahead, int64_t most, std::vector<int64_t>* left) {
     const int64_t side = rounded_up(most, kRowTile);
     double total = 0;
     bool is_system[kSystems] = {};
@@ -310,10 +316,10 @@ class ShortRows {
       int64_t n = 0;
       if (s < count) {
         const auto row = entries_of(x, weights, rows[s]);
-        if (s + 1 < count) prefetch(entries_of(x, weights, rows[s + 1]));
+        const auto next = entries_of(x, weights, rows[std::min(s + 1, ahead - 1)]);
         const Kind kind = coefficients(row, v, kSystems, &squares[s]);
         T* z = z_.get() + s * stride_;
-        if (kind != Kind::other) gather(row, gathered);
+        if (kind != Kind::other) gather(row, next, gathered);
         if (kind == Kind::system) {
           tables_.rows.row_gram(gathered, row.n, stride_, a, side * kSystems, kSystems);
           double trace = 0;
@@ -351,14 +357,14 @@ class ShortRows {
   }
 
   template <class Index>
-  double solve_alone(const Entries<T, Index>& row, int64_t row_number, int64_t s,
-                     std::vector<int64_t>* left) {
+  double solve_alone(const Entries<T, Index>& row, const Entries<T, Index>& next, int64_t row_number,
+                     int64_t s, std::vector<int64_t>* left) {
     const int64_t side = rounded_up(row.n, kRowLanes);
     T *a = a_.get(), *v = v_.data(), *z = z_.get() + s * stride_;
     double squares = 0;
     const Kind kind = coefficients(row, v, 1, &squares);
     double trace = 0;
-    if (kind != Kind::other) gather(row, gathered_.get());
+    if (kind != Kind::other) gather(row, next, gathered_.get());
     if (kind == Kind::plain) return squares - plain(row, gathered_.get(), v, 1, z);
     if (kind == Kind::system) {
       tables_.rows.row_gram(gathered_.get(), row.n, stride_, a, side, 1);
@@ -491,8 +497,8 @@ double solve_rows(const CsrView<Index, T>& x, const T* weights, const SharedSyst
     } else {
       mine->left.clear();
       for (int64_t at = begin; at < end; at += kSystems) {
-        value += mine->short_rows.solve(x, weights, plan.order.data() + at, std::min(kSystems, end - at), out,
-                                        &mine->left);
+        value += mine->short_rows.solve(x, weights, plan.order.data() + at, std::min(kSystems, end - at),
+                                        end - at, out, &mine->left);
       }
       std::for_each(mine->left.begin(), mine->left.end(), solve_long);
     }

@@ -40,6 +40,7 @@ struct SharedSystem {
   const T* whitened;            // row i is t_i = L^-1 y_i; null when S is singular: all rows are long then
   const T* inverse;             // L^-1
   const double* matrix;         // S, K x K
+  double least_eigenvalue;      // of S, about; 0 when S is singular
   double missing_weight;        // w0
 };
 

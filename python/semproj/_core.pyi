@@ -67,6 +67,7 @@ def solve_rows(
     whitened: _Array | None,
     inverse: _Array | None,
     matrix: _Array,
+    least_eigenvalue: float,
     missing_weight: float,
     out: _Array,
     longest_short: int,

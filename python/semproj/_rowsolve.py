@@ -32,21 +32,27 @@ class RowSolver:
     def __init__(
         self, factors: Array, missing_weight: float, reg: float, n_threads: int, longest_short: int = -1
     ) -> None:
-        self.dtype = factors.dtype
         self._missing_weight, self._reg = missing_weight, reg
         self._n_threads, self._longest_short = n_threads, longest_short
-        self._shared = missing_weight * _core.table_gram(factors, n_threads)
-        self._shared.flat[:: len(self._shared) + 1] += reg
-        if not np.isfinite(self._shared).all():
+        self._whitened: Array | None = None
+        self.use(factors)
+
+    def use(self, factors: Array) -> None:
+        """Take new factors; the memory of the old ones' table is used again."""
+        shared = self._missing_weight * _core.table_gram(factors, self._n_threads)
+        shared.flat[:: len(shared) + 1] += self._reg
+        if not np.isfinite(shared).all():
             raise ValueError("factors: values too large for their products; scale them down")
-        self._whitened = self._inverse = None
         with single_threaded_blas():
-            inverse, rcond = _inverse_factor(self._shared)
+            inverse, rcond = _inverse_factor(shared)
             if factors.dtype == np.float32 and rcond < _FLOAT32_ENOUGH:
                 factors = factors.astype(np.float64)
-            self._factors = factors
-            if inverse is not None:
-                self._whitened = _whitened(factors, inverse, n_threads)
+            self._factors, self._shared = factors, shared
+            self._least_eigenvalue = rcond * _norm(shared)
+            if inverse is None:
+                self._whitened = self._inverse = None
+            else:
+                self._whitened = _whitened(factors, inverse, self._n_threads, self._whitened)
                 self._inverse = _padded_square(inverse, factors.dtype)
 
     def solve(self, X: Any, out: Array, weights: Array | None = None) -> float:
@@ -64,6 +70,7 @@ class RowSolver:
                 self._whitened,
                 self._inverse,
                 self._shared,
+                self._least_eigenvalue,
                 self._missing_weight,
                 into,
                 self._longest_short,
@@ -79,6 +86,10 @@ class RowSolver:
         return value
 
 
+def _norm(matrix: Array) -> float:
+    return float(np.abs(matrix).sum(axis=0).max())
+
+
 def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
     """L^-1 for S = L L', None when S is singular, and the reciprocal condition of S."""
     from scipy.linalg import lapack
@@ -86,21 +97,23 @@ def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
     lower, info = lapack.dpotrf(shared, lower=1, clean=1)
     if info != 0:
         return None, 0.0
-    rcond, _ = lapack.dpocon(lower, np.abs(shared).sum(axis=0).max(), uplo="L")
+    rcond, _ = lapack.dpocon(lower, _norm(shared), uplo="L")
     if rcond < _SINGULAR:
         return None, 0.0
     inverse, _ = lapack.dtrtri(lower, lower=1)
     return np.ascontiguousarray(inverse), float(rcond)
 
 
-def _whitened(factors: Array, inverse: Array, n_threads: int) -> Array:
-    """Rows L^-1 y, with zeros behind them."""
+def _whitened(factors: Array, inverse: Array, n_threads: int, memory: Array | None) -> Array:
+    """Rows L^-1 y, with zeros behind them, in `memory` if it fits."""
     n, k = factors.shape
-    rows = np.empty((n, _core.padded(k)), factors.dtype)
-    rows[:, k:] = 0
+    shape = (n, _core.padded(k))
+    if memory is None or memory.shape != shape or memory.dtype != factors.dtype:
+        memory = np.empty(shape, factors.dtype)
+        memory[:, k:] = 0
     transposed = np.ascontiguousarray(inverse.T, factors.dtype)
-    _core.tall_multiply(factors, transposed, 1.0, 0.0, rows[:, :k], n_threads)
-    return rows
+    _core.tall_multiply(factors, transposed, 1.0, 0.0, memory[:, :k], n_threads)
+    return memory
 
 
 def _padded_square(matrix: Array, dtype: Any) -> Array:

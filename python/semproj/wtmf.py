@@ -189,14 +189,18 @@ class WTMF(RowTransformer):
         threads = resolve_threads(self.n_threads)
         by_word = X.T.tocsr()
         sentences = np.empty((X.shape[0], words.shape[1]), words.dtype)
-        objective = self._half_sweep(X, words, sentences, threads)
+        from_words = self._solver_of(words)
+        from_words.solve(X, sentences)
+        from_sentences: RowSolver | None = None
         with progress_bar(self.progress, "WTMF", self.max_iter, "sweep") as bar:
             bar.update(len(objectives))
             while len(objectives) < self.max_iter and not self._converged(objectives):
-                self._half_sweep(by_word, sentences, words, threads)
+                from_sentences = self._solver_of(sentences, from_sentences)
+                from_sentences.solve(by_word, words)
                 if self.orthogonality > 0:
                     _towards_orthogonal(words, self.orthogonality, threads)
-                objective = self._half_sweep(X, words, sentences, threads)
+                from_words = self._solver_of(words, from_words)
+                objective = from_words.solve(X, sentences) + self.reg * _sum_of_squares(words)
                 sweep = len(objectives) + 1
                 if not np.isfinite(objective):
                     raise ValueError(f"X: the objective is {objective} in sweep {sweep}; values are too large")
@@ -208,10 +212,12 @@ class WTMF(RowTransformer):
                     break
         return sentences, objectives
 
-    def _half_sweep(self, X: Any, factors: Array, out: Array, threads: int) -> float:
-        """Solve one side from the other; the objective at its end."""
-        value = RowSolver(factors, self.missing_weight, self.reg, threads).solve(X, out)
-        return value + self.reg * float(np.einsum("ij,ij->", factors, factors, dtype=np.float64))
+    def _solver_of(self, factors: Array, before: RowSolver | None = None) -> RowSolver:
+        """The solver of one side, in the memory of the one before."""
+        if before is None:
+            return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        before.use(factors)
+        return before
 
     def _converged(self, objectives: list[float]) -> bool:
         return len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
@@ -297,6 +303,10 @@ class WTMF(RowTransformer):
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         resolve_threads(self.n_threads)
+
+
+def _sum_of_squares(x: Array) -> float:
+    return float(np.einsum("ij,ij->", x, x, dtype=np.float64))
 
 
 def _towards_orthogonal(words: Array, step: float, n_threads: int) -> None:

@@ -44,6 +44,11 @@ void combine(const T* coefficients, const T* rows, int64_t n, int64_t stride, T*
 }
 
 template <class T>
+void add_wide(double a, const T* x, int64_t n, double* out) {
+  for (int64_t c = 0; c < n; ++c) out[c] += a * static_cast<double>(x[c]);
+}
+
+template <class T>
 void add_outer(const T* coefficients, const T* x, int64_t n, int64_t stride, T* rows) {
   for (int64_t i = 0; i < n; ++i) {
     const T a = coefficients[i];
@@ -178,7 +183,8 @@ void multiply_lower(const T* z, const T* l, int64_t stride, T* out) {
 
 template <class T>
 RowTable<T> row_table() {
-  return {&scale<T>, &combine<T>, &add_outer<T>, &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
+  return {&scale<T>,    &combine<T>,     &add_wide<T>,      &add_outer<T>,
+          &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
 }
 
 template RowTable<float> row_table();

@@ -16,6 +16,8 @@ struct RowTable {
   void (*scale)(const T* x, T a, int64_t n, T* out);
   // out = sum over i of coefficients[i] * row i. Sums of even and of odd i, in order, then both.
   void (*combine)(const T* coefficients, const T* rows, int64_t n, int64_t stride, T* out);
+  // out += a x, in double.
+  void (*add_wide)(double a, const T* x, int64_t n, double* out);
   // row i += coefficients[i] * x
   void (*add_outer)(const T* coefficients, const T* x, int64_t n, int64_t stride, T* rows);
 

@@ -170,16 +170,33 @@ inline void subtract(T a, const T* x, T* y, int64_t begin, int64_t end) {
 }
 
 template <class T>
+inline void solve_backward(const T* u, int64_t n, int64_t stride, T* x) {
+  for (int64_t i = n - 1; i >= 0; --i) {
+    const T* row = u + i * stride;
+    x[i] = (x[i] - dot(row, x, i + 1, n)) * row[i];
+  }
+}
+
+template <class T>
 void solve(const T* u, int64_t n, int64_t stride, T* x) {
   for (int64_t i = 0; i < n; ++i) {
     const T* row = u + i * stride;
     x[i] *= row[i];
     subtract(x[i], row, x, i + 1, n);
   }
-  for (int64_t i = n - 1; i >= 0; --i) {
+  solve_backward(u, n, stride, x);
+}
+
+template <class T>
+T inverse_norm(const T* u, int64_t n, int64_t stride, T* x) {
+  for (int64_t i = 0; i < n; ++i) x[i] = 0;
+  for (int64_t i = 0; i < n; ++i) {
     const T* row = u + i * stride;
-    x[i] = (x[i] - dot(row, x, i + 1, n)) * row[i];
+    x[i] = (x[i] < 0 ? x[i] - T{1} : x[i] + T{1}) * row[i];
+    subtract(x[i], row, x, i + 1, n);
   }
+  solve_backward(u, n, stride, x);
+  return root(dot(x, x, 0, n) / static_cast<T>(n));
 }
 
 template <class T>
@@ -195,7 +212,7 @@ void subtract_product(const T* a, int64_t n, int64_t stride, const T* x, T* r) {
 
 template <class T>
 SystemTable<T> system_table() {
-  return {&solve_side_by_side<T>, &factor<T>, &solve<T>, &subtract_product<T>};
+  return {&solve_side_by_side<T>, &factor<T>, &solve<T>, &inverse_norm<T>, &subtract_product<T>};
 }
 
 template SystemTable<float> system_table();
