@@ -77,6 +77,16 @@ def test_very_long_rows(k, dtype):
         assert_solved(weighted_row_solve(X, Y, **options), expected_rows(X, Y, **options), dtype)
 
 
+def test_long_rows_are_refined():
+    """Of float32, little more than the rounding of the result is left: sums and factors alone cost five times it."""
+    X, Y = sparse_rows([200, 300, 400, 600, 1000] * 4, 1200, dtype=np.float32), gaussian(1200, 100, dtype=np.float32)
+    for missing_weight, reg in ((0.01, 20.0), (0.1, 5.0)):
+        options = {"missing_weight": missing_weight, "reg": reg}
+        errors = row_errors(weighted_row_solve(X, Y, **options), expected_rows(X, Y, **options))
+        assert np.median(errors) < 2e-7
+        assert errors.max() < 5e-7
+
+
 def test_by_hand():
     """One word, one component: (w y^2 + reg) q = w y x; a missing cell adds its weight times y^2."""
     Y = np.array([[2.0], [3.0]])
@@ -393,7 +403,7 @@ from semproj.kernels import weighted_row_solve
 from tests.models.solving import cell_weights, expected_rows, gaussian, row_errors, sparse_rows
 worst = {}
 for dtype in (np.float32, np.float64):
-    for k in (1, 7, 16, 17, 48, 65):
+    for k in (1, 7, 17, 48):
         X = sparse_rows(list(range(0, 3 * k + 2, max(1, k // 9))), 3 * k + 9, dtype=dtype)
         Y = gaussian(3 * k + 9, k, dtype=dtype)
         for missing_weight, weights in ((0, None), (0.01, cell_weights(X, 0.01)), (3, None)):

@@ -194,7 +194,7 @@ class TestCheckpoint:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             from tests.conftest import same_bits
             from tests.models.factorizing import assert_same_fit, corpus, make
-            X, options = corpus(3000, 800), dict(n_components=60, max_iter=12, n_threads=2)
+            X, options = corpus(1500, 300), dict(n_components=40, max_iter=12, n_threads=2)
             model = make(**options).fit(X[:50])
             before, calls = model.components_, []
             def interrupt(*told):
