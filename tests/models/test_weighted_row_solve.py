@@ -78,8 +78,9 @@ def test_very_long_rows(k, dtype):
 
 
 def test_long_rows_are_refined():
-    """Of float32, little more than the rounding of the result is left: sums and factors alone cost five times it."""
-    X, Y = sparse_rows([200, 300, 400, 600, 1000] * 4, 1200, dtype=np.float32), gaussian(1200, 100, dtype=np.float32)
+    """Little more than the rounding of the result is left; float32 factors alone cost five times as much."""
+    X = sparse_rows([200, 300, 400, 600, 1000] * 4, 1200, dtype=np.float32)
+    Y = gaussian(1200, 100, dtype=np.float32)
     for missing_weight, reg in ((0.01, 20.0), (0.1, 5.0)):
         options = {"missing_weight": missing_weight, "reg": reg}
         errors = row_errors(weighted_row_solve(X, Y, **options), expected_rows(X, Y, **options))

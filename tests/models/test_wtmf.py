@@ -76,8 +76,8 @@ class TestObjective:
     @pytest.mark.parametrize("missing_weight", [0, 0.0005, 0.01, 1])
     @pytest.mark.parametrize("reg", [0.01, 20])
     def test_is_equation_3(self, reg, missing_weight, dtype):
-        X = corpus(dtype=dtype)
-        for k in (1, 7, 50):
+        short, long = corpus(dtype=dtype), corpus(30, 300, dtype=dtype)  # sentences of about 6 and of 45 words
+        for X, k in ((short, 1), (short, 7), (short, 50), (long, 20), (long, 80)):
             model = WTMF(k, missing_weight=missing_weight, reg=reg, max_iter=3, random_state=0).fit(X)
             assert model.objective_.dtype == np.float64
             assert model.objective_.shape == (3,)
