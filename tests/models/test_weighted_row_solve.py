@@ -174,6 +174,16 @@ class TestIllConditioned:
             self.check(X, Y, dtype, missing_weight=1e-6, reg=reg)
 
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("missing_weight", [0.01, 0.5, 1])
+    def test_fewer_terms_than_components(self, missing_weight, dtype):
+        """What all rows share has the ridge alone in most directions."""
+        for seed in range(12):
+            X, Y = sparse_rows([1, 1, 2, 3], 3, seed=seed), gaussian(3, 17, seed=seed)
+            for reg in (0.003, 0.01, 0.05):
+                self.check(X, Y, dtype, missing_weight=missing_weight, reg=reg)
+
+
 class TestWithoutRidge:
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("missing_weight", [0, 0.01, 2])
