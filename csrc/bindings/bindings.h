@@ -54,6 +54,7 @@ void register_config(py::module_& m);
 void register_project(py::module_& m);
 void register_symmetric(py::module_& m);
 void register_retrieve(py::module_& m);
+void register_rowsolve(py::module_& m);
 void register_spgemm(py::module_& m);
 void register_tall(py::module_& m);
 void register_text(py::module_& m);

@@ -26,13 +26,13 @@
 namespace semproj {
 namespace {
 
-simd::RowTable table_for(Isa isa) {
+simd::RowTable<float> table_for(Isa isa) {
 #ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::row_table();
-  if (isa == Isa::avx2) return simd::avx2::row_table();
+  if (isa == Isa::avx512) return simd::avx512::row_table<float>();
+  if (isa == Isa::avx2) return simd::avx2::row_table<float>();
 #endif
   (void)isa;
-  return simd::baseline::row_table();
+  return simd::baseline::row_table<float>();
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
 from .wordnet import WordNet
+from .wtmf import WTMF
 
 __all__ = [
     "BM25",
@@ -30,6 +31,7 @@ __all__ = [
     "DDA",
     "LSA",
     "OPCA",
+    "WTMF",
     "CustomWeighting",
     "Encoder",
     "Lemmatizer",

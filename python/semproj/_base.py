@@ -1,9 +1,9 @@
-"""What the linear models share: a packed projection, built when first needed, behind ``transform``."""
+"""What the models of sparse rows share; linear ones have a packed projection behind ``transform``."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,19 +16,22 @@ from ._types import Array
 from ._validation import check_sparse, without_duplicates
 from .kernels import Projection, project
 
+if TYPE_CHECKING:
+    from .weighting import TermWeighting
 
-class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A model whose ``transform`` is ``X @ components_.T``, minus an offset when it centres.
 
-    Subclasses set ``components_`` (n_components x n_features), perhaps ``mean_``, and an empty ``_packed_cache``.
+class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A model whose ``transform`` makes a dense vector of each sparse row. An encoder can use it.
+
+    Subclasses set ``components_`` (n_components x n_features) and have ``_project``, the transform of rows that
+    are valid already, with a weighting before it and scaling to unit length after it.
     """
 
     components_: Array
-    mean_: Array | None
     n_threads: int | None
 
     def transform(self, X: Any) -> Array:
-        """Project rows on the components.
+        """Vectors of rows.
 
         Parameters
         ----------
@@ -41,10 +44,44 @@ class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self, "components_")
         return self._project(self._validated(X, reset=False))
 
+    def _project(
+        self,
+        X: Any,
+        *,
+        storage: str | None = None,
+        weighting: TermWeighting | None = None,
+        normalize: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        raise NotImplementedError
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        """dtype of the vectors when the model is kept in this storage."""
+        raise NotImplementedError
+
     def _validated(self, X: Any, reset: bool) -> Any:
         check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
         return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class LinearModel(RowTransformer):
+    """A model whose ``transform`` is ``X @ components_.T``, minus an offset when it centres.
+
+    Subclasses set ``components_`` (n_components x n_features), perhaps ``mean_``, and an empty ``_packed_cache``.
+    """
+
+    mean_: Array | None
 
     def _packed(self, storage: str | None = None) -> Projection:
         """The projection in this storage, packed once per fitted ``components_``."""
@@ -58,37 +95,37 @@ class LinearModel(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         packed: Projection = cache[key]
         return packed
 
-    def _project(self, X: Any, *, storage: str | None = None, **options: Any) -> Array:
-        normalize = options.pop("normalize", False)
+    def _project(
+        self,
+        X: Any,
+        *,
+        storage: str | None = None,
+        weighting: TermWeighting | None = None,
+        normalize: bool = False,
+        out: Array | None = None,
+    ) -> Array:
         centred = getattr(self, "mean_", None) is not None
         Z = project(
             X,
             self._packed(storage),
+            weighting=weighting,
             normalize=normalize and not centred,
+            out=out,
             n_threads=self.n_threads,
-            **options,
         )
         if centred:
             Z -= (self.components_ @ self.mean_).astype(Z.dtype)
             if normalize:
-                norms = np.linalg.norm(Z, axis=1, keepdims=True)
-                np.divide(Z, norms, out=Z, where=norms > 0)
+                unit_rows(Z)
         return Z
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        return self._packed(storage).dtype
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         state.pop("_packed_cache", None)
         return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class ViewProjection(LinearModel):
@@ -108,6 +145,12 @@ class ViewProjection(LinearModel):
         self.components_ = components
         self.n_features_in_ = components.shape[1]
         return self
+
+
+def unit_rows(Z: Array) -> None:
+    """Scale rows to unit length, in place; zero rows stay zero."""
+    norms = np.linalg.norm(Z, axis=1, keepdims=True)
+    np.divide(Z, norms, out=Z, where=norms > 0)
 
 
 def flip_signs(components: Array) -> Array:

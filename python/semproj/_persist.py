@@ -38,6 +38,7 @@ _CLASSES = {
     "TermCounter": "text",
     "TfIdf": "weighting",
     "ViewProjection": "_base",
+    "WTMF": "wtmf",
     "WordByWord": "wordbyword",
 }
 
@@ -67,7 +68,7 @@ class Persistent:
         """
         arrays: Arrays = {}
         description = _describe(self, "", arrays)
-        _write(Path(path), arrays, description)
+        write_file(Path(path), arrays, description)
 
     def _check_saveable(self) -> None:
         check_is_fitted(self)
@@ -123,14 +124,15 @@ def _plain(value: Any, name: str) -> Any:
     return value
 
 
-def _write(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
+def write_file(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
+    """Write arrays and a JSON description beside the place and rename them into it."""
     from safetensors.numpy import save_file
 
     metadata = {
         "semproj": _core.__version__,
         "format": str(FORMAT),
         "model": json.dumps(description),
-        "checksums": json.dumps({name: _checksum(array) for name, array in arrays.items()}),
+        "checksums": json.dumps({name: checksum(array) for name, array in arrays.items()}),
     }
     metadata["checksum"] = _header_checksum(metadata)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -169,6 +171,15 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
         The file is truncated, corrupted or not one of this library's.
     """
     path = Path(path)
+    arrays, description = read_file(path, verify=verify)
+    try:
+        return _build(description, arrays)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise SavedModelError(f"{path}: does not describe a model of this version ({error})") from error
+
+
+def read_file(path: Path, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays, memory-mapped, and the description that :func:`write_file` wrote."""
     arrays, metadata = _read(path)
     if "semproj" not in metadata:
         raise SavedModelError(f"{path}: a safetensors file, but not a model saved by semproj")
@@ -177,7 +188,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     if metadata.get("checksum") != _header_checksum(metadata):
         raise SavedModelError(f"{path}: damaged header (its checksum differs)")
     try:
-        description = json.loads(metadata["model"])
+        description = dict(json.loads(metadata["model"]))
         checksums = dict(json.loads(metadata["checksums"]))
     except (KeyError, TypeError, ValueError) as error:
         raise SavedModelError(f"{path}: damaged header ({error})") from None
@@ -185,12 +196,9 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
         raise SavedModelError(f"{path}: damaged header (arrays and checksums differ)")
     if verify:
         for name, array in arrays.items():
-            if _checksum(array) != checksums[name]:
+            if checksum(array) != checksums[name]:
                 raise SavedModelError(f"{path}: corrupted, the checksum of {name!r} differs")
-    try:
-        return _build(description, arrays)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise SavedModelError(f"{path}: does not describe a model of this version ({error})") from error
+    return arrays, description
 
 
 def _build(description: dict[str, Any], arrays: Arrays) -> Any:
@@ -263,7 +271,7 @@ def _tensor(dtype: str, shape: list[int], data_offsets: list[int]) -> tuple[str,
     return _DTYPES[dtype], tuple(shape), begin, end
 
 
-def _checksum(array: Array) -> int:
+def checksum(array: Array) -> int:
     """CRC-32 of an array: its dtype and shape, then its bytes."""
     start = zlib.crc32(f"{array.dtype.str} {array.shape}".encode())
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, start)

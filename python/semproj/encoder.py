@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import LinearModel
+from ._base import RowTransformer
 from ._persist import Persistent
 from ._types import Array
 from ._validation import check_choice, check_out
@@ -33,7 +33,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
     counter : fitted TermCounter
     weighting : fitted term weighting or None
         None: the model has its own (CLLSI) or takes plain counts.
-    model : fitted linear model (LSA, CLLSI, ...)
+    model : fitted model of rows (LSA, CLLSI, WTMF, ...)
     storage : {"float32", "float16", "int8", "float64"} or None
         How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None: the model's dtype.
     normalize : bool, default False
@@ -57,7 +57,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         self,
         counter: TermCounter,
         weighting: TermWeighting | None,
-        model: LinearModel,
+        model: RowTransformer,
         *,
         storage: str | None = None,
         normalize: bool = False,
@@ -87,15 +87,16 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         array of shape (n_documents, n_components)
         """
         weighting = self._check_parts()
-        packed = self.model._packed(self.storage)
+        dtype = self.model._output_dtype(self.storage)
+        n_features, n_components = self.model.components_.shape[::-1]
         size = len(documents) if isinstance(documents, Sized) else None
         if out is not None and size is None:
             raise ValueError("out: documents without a length cannot fill a given array")
-        result = None if size is None else check_out(out, (size, packed.shape[1]), packed.dtype)
+        result = None if size is None else check_out(out, (size, n_components), dtype)
         pieces, done = [], 0
         for batch in iter_batches(documents):
             indptr, indices, data = self.counter._count(batch, first_document_number=done)
-            counts = csr_matrix((data, indices, indptr), shape=(len(batch), packed.shape[0]), copy=False)
+            counts = csr_matrix((data, indices, indptr), shape=(len(batch), n_features), copy=False)
             counts.has_canonical_format = True
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")
@@ -110,14 +111,14 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
             if done != len(result):
                 raise ValueError(f"documents: expected {len(result)}, only {done} came")
             return result
-        return np.concatenate(pieces) if pieces else np.empty((0, packed.shape[1]), packed.dtype)
+        return np.concatenate(pieces) if pieces else np.empty((0, n_components), dtype)
 
     def _check_parts(self) -> TermWeighting | None:
         """The parts fit each other; returns the weighting to fuse."""
         if not isinstance(self.counter, TermCounter):
             raise TypeError(f"counter: expected a TermCounter, got {type(self.counter).__name__}")
-        if not isinstance(self.model, LinearModel):
-            raise TypeError(f"model: expected a linear model such as LSA, got {type(self.model).__name__}")
+        if not isinstance(self.model, RowTransformer):
+            raise TypeError(f"model: expected a model of rows such as LSA, got {type(self.model).__name__}")
         if self.storage is not None:
             check_choice(self.storage, "storage", STORAGES)
         check_is_fitted(self.counter)

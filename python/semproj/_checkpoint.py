@@ -1,0 +1,53 @@
+"""The state of a long fit in a file, written after each sweep, from which the same fit goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._persist import SavedModelError, read_file, write_file
+from ._types import Array
+
+
+class Checkpoint:
+    """A file that holds the newest state of one fit.
+
+    Parameters
+    ----------
+    path : path-like or None
+        None keeps nothing.
+    identity : dict
+        What must be the same for a fit to go on from the file: the class, its parameters, the data.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._identity = identity
+
+    def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
+        """The arrays and numbers last saved, or None when there is no file yet."""
+        if self._path is None or not self._path.exists():
+            return None
+        try:
+            arrays, description = read_file(self._path)
+        except SavedModelError as error:
+            raise ValueError(f"checkpoint: {error}") from None
+        if "checkpoint" not in description:
+            raise ValueError(f"checkpoint: {self._path} is a saved model, not the state of a fit")
+        there = description["checkpoint"]
+        other = sorted(k for k in {*there, *self._identity} if there.get(k) != self._identity.get(k))
+        if other:
+            raise ValueError(
+                f"checkpoint: {self._path} belongs to another fit (it differs in {', '.join(other)}); "
+                "remove it or name another file"
+            )
+        return {name: np.array(array) for name, array in arrays.items()}, description["state"]
+
+    def save(self, arrays: dict[str, Array], state: dict[str, Any]) -> None:
+        """Replace the file in one step."""
+        if self._path is not None:
+            whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            write_file(self._path, whole, {"checkpoint": self._identity, "state": state})

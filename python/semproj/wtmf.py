@@ -1,0 +1,319 @@
+"""Weighted textual matrix factorisation: vectors of short texts and of their words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._base import RowTransformer, flip_signs, progress_bar, unit_rows
+from ._checkpoint import Checkpoint
+from ._persist import checksum
+from ._rowsolve import RowSolver
+from ._threads import resolve_threads, single_threaded_blas
+from ._types import Array
+from ._validation import check_integer, check_out, check_real, keeps_previous_fit, seed_key
+from .weighting import TermWeighting
+
+__all__ = ["WTMF"]
+
+
+class WTMF(RowTransformer):
+    """Vectors of short texts that explain their words, and, a little, the absence of all other words.
+
+    Guo and Diab 2012: minimises over word vectors p and sentence vectors q
+
+        sum_ij W_ij (p_i . q_j - X_ij)^2 + reg (|P|^2 + |Q|^2)
+
+    where W_ij is 1 for the entries of X and `missing_weight` for all other cells, by exact solves of all words,
+    then of all sentences, in turn (equation 4).
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    missing_weight : float in [0, 1], default 0.01
+        Weight of a word that a sentence does not have. The paper takes 0.01 for degrees of similarity and 0.0005
+        for retrieval; 1 is close to LSA, 0 ignores missing words.
+    reg : float, at least 0, default 20
+    max_iter : int, default 20
+        Sweeps over all words and all sentences.
+    tol : float, default 0
+        Stop when a sweep lowers the objective by less than this part of it. 0: never.
+    orthogonality : float, at least 0, default 0
+        OrMF (Guo, Liu and Diab 2014): after the words of a sweep, one gradient step of this size towards
+        dimensions that are orthogonal and of equal length, ``P - orthogonality (P P' - a I) P`` with a the mean
+        diagonal element of P P'. A step that is too large diverges.
+    warm_start : bool, default False
+        Start from the word vectors of the fit before, if they fit the data.
+    checkpoint : path-like or None
+        File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
+        it had not been stopped. A file of other parameters or other data raises an error.
+    callback : callable or None
+        Called after every sweep as ``callback(sweep, word_vectors, objective)``; stops the fit by returning True.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    word_vectors_ : array of shape (n_features, n_components)
+        Sign rule: the entry of largest magnitude of each column is positive.
+    components_ : array of shape (n_components, n_features)
+        The same, transposed.
+    sentence_vectors_ : array of shape (n_samples, n_components)
+        Of the rows fitted on: what ``transform`` gives. Not saved with the model.
+    objective_ : float64 array of shape (n_iter_,)
+        After each sweep. Never rises, up to rounding, without `orthogonality`.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Notes
+    -----
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model; its solves are
+    as exact as float32 can hold. A sweep costs about ``n^2 K / 2`` multiply-adds for a sentence of n words, and
+    ``n K^2 / 2`` for a word of n > K sentences. Memory: the vectors of words and sentences, those of the larger
+    side once more, and a transposed copy of X.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> texts = ["a bank lends money", "a bank takes deposits of money", "the river bank", "water of the river"]
+    >>> W = sj.TfIdf().fit_transform(sj.TermCounter().fit_transform(texts))
+    >>> model = sj.WTMF(n_components=3, reg=0.1, random_state=0)
+    >>> model.fit_transform(W).shape
+    (4, 3)
+    >>> bool((model.objective_[1:] <= model.objective_[:-1] * (1 + 1e-6)).all())
+    True
+    """
+
+    _arrays = ("word_vectors_", "objective_")
+    _scalars = ("n_features_in_", "n_iter_")
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        missing_weight: float = 0.01,
+        reg: float = 20.0,
+        max_iter: int = 20,
+        tol: float = 0.0,
+        orthogonality: float = 0.0,
+        warm_start: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callable[[int, Array, float], object] | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.missing_weight = missing_weight
+        self.reg = reg
+        self.max_iter = max_iter
+        self.tol = tol
+        self.orthogonality = orthogonality
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @property
+    def components_(self) -> Array:  # type: ignore[override]
+        """Word vectors as columns, of shape (n_components, n_features)."""
+        return self.word_vectors_.T
+
+    @keeps_previous_fit
+    def fit(self, X: Any, y: Any = None) -> WTMF:
+        """Learn the vectors of words and of the rows of X.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), float32 or float64
+            Weighted rows, as a rule by :class:`TfIdf`. Zeros are missing words, also explicit ones.
+        """
+        self._check_parameters()
+        previous = getattr(self, "word_vectors_", None) if self.warm_start else None
+        X = self._validated(X, reset=True)
+        words = self._start(X, previous)
+        state = Checkpoint(self.checkpoint, self._identity(X))
+        found = state.load()
+        objectives: list[float] = []
+        if found is not None:
+            words, objectives = found[0]["words"], list(found[1]["objective"])
+        sentences, objectives = self._sweeps(X, words, objectives, state)
+        signs = flip_signs(words.T)
+        sentences *= signs
+        self.word_vectors_, self.sentence_vectors_ = words, sentences
+        self.objective_ = np.array(objectives)
+        self.n_iter_ = len(objectives)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Same as ``fit(X).transform(X)``."""
+        return self.fit(X).sentence_vectors_.copy()
+
+    def similarity(self, X: Any, Y: Any = None) -> Array:
+        """Cosines between the vectors of rows.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+        Y : the same, with as many rows, or None
+
+        Returns
+        -------
+        array of shape (n_samples,): row i of X with row i of Y; without Y, of shape (n_samples, n_samples): all
+        rows of X with each other. A row without known words has cosine 0 with everything.
+        """
+        check_is_fitted(self, "word_vectors_")
+        first = self._project(self._validated(X, reset=False), normalize=True)
+        if Y is None:
+            cosines: Array = first @ first.T
+            return cosines
+        second = self._project(self._validated(Y, reset=False), normalize=True)
+        if len(first) != len(second):
+            raise ValueError(f"Y: expected as many rows as X, {len(first)}, got {len(second)}")
+        pairs: Array = np.einsum("ij,ij->i", first, second)
+        return pairs
+
+    def _sweeps(
+        self, X: Any, words: Array, objectives: list[float], state: Checkpoint
+    ) -> tuple[Array, list[float]]:
+        """Sweep until done, `words` in place. Returns the sentences and the objective after each sweep."""
+        threads = resolve_threads(self.n_threads)
+        by_word = X.T.tocsr()
+        sentences = np.empty((X.shape[0], words.shape[1]), words.dtype)
+        from_words = self._solver_of(words)
+        from_words.solve(X, sentences)
+        from_sentences: RowSolver | None = None
+        with progress_bar(self.progress, "WTMF", self.max_iter, "sweep") as bar:
+            bar.update(len(objectives))
+            while len(objectives) < self.max_iter and not self._converged(objectives):
+                from_sentences = self._solver_of(sentences, from_sentences)
+                from_sentences.solve(by_word, words)
+                if self.orthogonality > 0:
+                    _towards_orthogonal(words, self.orthogonality, threads)
+                from_words = self._solver_of(words, from_words)
+                objective = from_words.solve(X, sentences) + self.reg * _sum_of_squares(words)
+                sweep = len(objectives) + 1
+                if not np.isfinite(objective):
+                    raise ValueError(f"X: the objective is {objective} in sweep {sweep}; values are too large")
+                objectives.append(objective)
+                state.save({"words": words}, {"objective": objectives})
+                bar.set_postfix(objective=f"{objective:.6g}", refresh=False)
+                bar.update(1)
+                if self.callback is not None and self.callback(sweep, words.copy(), objective):
+                    break
+        return sentences, objectives
+
+    def _solver_of(self, factors: Array, before: RowSolver | None = None) -> RowSolver:
+        """The solver of one side, in the memory of the one before."""
+        if before is None:
+            return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        before.use(factors)
+        return before
+
+    def _converged(self, objectives: list[float]) -> bool:
+        return len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
+
+    def _start(self, X: Any, previous: Array | None) -> Array:
+        shape = (X.shape[1], int(self.n_components))
+        if previous is not None:
+            if previous.shape != shape:
+                raise ValueError(
+                    f"warm_start: the fit before has word vectors of shape {previous.shape}, expected {shape}"
+                )
+            return previous.astype(X.dtype)
+        words = np.empty(shape, X.dtype)
+        _core.fill_normal(words, seed_key(self.random_state), 0, resolve_threads(self.n_threads))
+        return words
+
+    def _identity(self, X: Any) -> dict[str, Any]:
+        """What another fit must share to go on from this one's checkpoint."""
+        if self.checkpoint is None:
+            return {}
+        names = ("n_components", "missing_weight", "reg", "orthogonality", "warm_start")
+        seed = self.random_state if isinstance(self.random_state, int) else None
+        data = [checksum(array) for array in (X.indptr, X.indices, X.data)]
+        identity = {name: getattr(self, name) for name in names}
+        return {"class": "WTMF", **identity, "random_state": seed, "X": [list(X.shape), *data]}
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        X = super()._validated(X, reset)
+        if X.nnz and not X.data.all():
+            X = X.copy()
+            X.eliminate_zeros()
+        return X
+
+    def _project(
+        self,
+        X: Any,
+        *,
+        storage: str | None = None,
+        weighting: TermWeighting | None = None,
+        normalize: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        if weighting is not None:
+            X = weighting.transform(X)
+        dtype = self._output_dtype(storage)
+        result = check_out(out, (X.shape[0], self.word_vectors_.shape[1]), dtype)
+        self._solver().solve(X, result)
+        if normalize:
+            unit_rows(result)
+        return result
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.word_vectors_.dtype
+        if storage not in (None, dtype.name):
+            raise ValueError(f"storage: WTMF keeps its word vectors as {dtype.name}, got {storage!r}")
+        return dtype
+
+    def _solver(self) -> RowSolver:
+        """What all rows share, made once for each fitted model."""
+        key = (id(self.word_vectors_), self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        cached = self.__dict__.get("_solver_cache")
+        if cached is None or cached[0] != key:
+            cached = (key, RowSolver(np.ascontiguousarray(self.word_vectors_), *key[1:]))
+            self.__dict__["_solver_cache"] = cached
+        solver: RowSolver = cached[1]
+        return solver
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        return {**super()._get_parameters_to_save(), "callback": None, "checkpoint": None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_solver_cache", None)
+        return state
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_real(self.missing_weight, "missing_weight", low=0, high=1)
+        check_real(self.reg, "reg", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        check_real(self.tol, "tol", low=0)
+        check_real(self.orthogonality, "orthogonality", low=0)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
+        resolve_threads(self.n_threads)
+
+
+def _sum_of_squares(x: Array) -> float:
+    return float(np.einsum("ij,ij->", x, x, dtype=np.float64))
+
+
+def _towards_orthogonal(words: Array, step: float, n_threads: int) -> None:
+    """P - step (P P' - a I) P, for P = words' and a the mean of the diagonal of P P'."""
+    gram = _core.table_gram(words, n_threads)
+    gram.flat[:: len(gram) + 1] -= np.trace(gram) / len(gram)
+    change = np.empty_like(words)
+    with single_threaded_blas():
+        _core.tall_multiply(words, gram.astype(words.dtype), step, 0.0, change, n_threads)
+    words -= change
