@@ -18,9 +18,9 @@ import semproj as sj
 from benchmarks.papers.files import read_lines, read_table
 
 LEMMAS = "wordnet30.tar.xz"
-WORDNET, WIKTIONARY, BROWN = (
-    f"definitions/{name}.xz" for name in ("wordnet30.tsv", "wiktionary.tsv", "brown.txt")
-)
+WORDNET = "definitions/wordnet30.tsv.xz"
+WIKTIONARY = "definitions/wiktionary.tsv.xz"
+BROWN = "definitions/brown.txt.xz"
 FILES = (LEMMAS, WORDNET, WIKTIONARY, BROWN)
 PARTS_OF_SPEECH = {"Noun", "Verb", "Adjective", "Adverb"}
 

@@ -42,8 +42,8 @@ NOTES = (
     "copies: without the queries whose words are those of a gold definition; 0.5 where no word is known",
     "WTMF w=0 is stopped by ATOP on dev, as in the paper; the other rows have 20 sweeps",
     f"LDA has {LDA_SWEEPS} sweeps of tomotopy's sampler, the paper's 5,000",
-    "msrp on dev is ten-fold cross-validation on the training pairs, repeated ten times; the paper has figures of the "
-    "test pairs only; WTMF+IR is the mean of both cosines",
+    "msrp on dev is ten-fold cross-validation on the training pairs, repeated ten times; the paper has figures of "
+    "the test pairs only; WTMF+IR is the mean of both cosines",
 )
 
 Key = tuple[Setting, str]  # and dataset
