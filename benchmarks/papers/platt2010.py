@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.papers import compare, corpora
+from benchmarks.papers import compare, corpora, files
 from benchmarks.papers.crosslingual import METHODS, Fitted, Method, Project, Space
 from benchmarks.papers.figures import draw_curves
 from benchmarks.papers.platt2010_figures import PUBLISHED, Setting, figure_of, setting_of
@@ -142,7 +142,7 @@ def run(options: Options) -> Report:
             continue
         try:
             corpora.require(options.data, folder, ["train", options.split])
-        except corpora.MissingFile as missing:
+        except files.MissingFile as missing:
             _skip(report, f"{', '.join(names)}: skipped, {missing}")
             continue
         results = []
