@@ -190,7 +190,7 @@ def test_a_wrong_neighbour_is_not_timed():
 def test_a_wrong_sentence_vector_is_not_timed():
     from benchmarks.ratios.names import wtmf
 
-    problem = wtmf.problem(workloads.sentences(60, 40).counts, 5)
+    problem = wtmf.problem(wtmf.ones(workloads.sentences(60, 40).counts), 5, reg=1.0)
     solved = problem.after("words", "sentences").vectors
     check = wtmf.checker(problem)
     mine = Contestant(OURS, None, lambda: None)

@@ -14,7 +14,8 @@ from benchmarks import workloads as data
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 MISSING_WEIGHT, REG = 0.01, 20.0
-UNIT_REG = 2.5  # for cells of 1 what REG is for tf-idf weights of 8: the same problem with vectors scaled
+UNIT_REG = 2.5  # for cells of 1 what REG is for cells of 8, a usual tf-idf weight
+SWEEPS_BEFORE = 5
 CG_STEPS = 3  # implicit's default
 SAMPLE = 100  # rows that are solved again in float64
 # Largest error of an element over the largest element of its row.
@@ -27,13 +28,11 @@ Sides = dict[str, np.ndarray]  # "words", "sentences": vectors as rows
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of both sides, whose observed cells are all 1, and the vectors that a sweep starts from.
-
-    implicit has no other values than 1; the time does not depend on them.
-    """
+    """Rows of both sides, and the vectors that a sweep starts from."""
 
     rows: dict[str, csr_matrix]
     vectors: Sides
+    reg: float
 
     def factors(self, solved: Sides, side: str) -> np.ndarray:
         """What a side is solved from: the words come first in a sweep."""
@@ -50,35 +49,41 @@ class Problem:
 
     def after(self, *sides: str) -> Problem:
         """The same with these sides solved."""
-        solvers = {side: our_solver(self.rows[side], None) for side in sides}
+        solvers = {side: our_solver(self.rows[side], self.reg, None) for side in sides}
         fresh = {side: np.empty_like(self.vectors[side]) for side in sides}
         return replace(self, vectors=self.vectors | self.sweep(solvers, fresh))
 
 
-def our_solver(rows: csr_matrix, n_threads: int | None) -> Solver:
+def our_solver(rows: csr_matrix, reg: float, n_threads: int | None) -> Solver:
     from semproj.kernels import weighted_row_solve
 
     def solve(factors: np.ndarray, out: np.ndarray) -> np.ndarray:
         return weighted_row_solve(
-            rows, factors, missing_weight=MISSING_WEIGHT, reg=UNIT_REG, out=out, n_threads=n_threads
+            rows, factors, missing_weight=MISSING_WEIGHT, reg=reg, out=out, n_threads=n_threads
         )
 
     return solve
 
 
-def problem(counts: csr_matrix, k: int) -> Problem:
-    """Two sweeps after random words: what a sweep in the midst of a fit starts from."""
-    observed = csr_matrix((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
-    rows = {"words": observed.T.tocsr(), "sentences": observed}
-    random = {side: data.dense(X.shape[0], k) for side, X in rows.items()}
-    start = Problem(rows, random).after("sentences")
-    return start.after("words", "sentences").after("words", "sentences")
+def ones(counts: csr_matrix) -> csr_matrix:
+    """implicit has no other value for an observed cell."""
+    return csr_matrix((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
-def dense_solutions(rows: csr_matrix, factors: np.ndarray, picked: np.ndarray) -> np.ndarray:
+def problem(X: csr_matrix, k: int, reg: float) -> Problem:
+    """A few sweeps after random words: what a sweep in the midst of a fit starts from."""
+    rows = {"words": X.T.tocsr(), "sentences": X}
+    random = {side: data.dense(rows[side].shape[0], k) for side in rows}
+    found = Problem(rows, random, reg).after("sentences")
+    for _ in range(SWEEPS_BEFORE):
+        found = found.after("words", "sentences")
+    return found
+
+
+def dense_solutions(rows: csr_matrix, factors: np.ndarray, reg: float, picked: np.ndarray) -> np.ndarray:
     """Some of the rows by the definition, in float64."""
     wide = factors.astype(np.float64)
-    shared = MISSING_WEIGHT * wide.T @ wide + UNIT_REG * np.eye(wide.shape[1])
+    shared = MISSING_WEIGHT * wide.T @ wide + reg * np.eye(wide.shape[1])
     found = np.empty((len(picked), wide.shape[1]))
     for place, row in enumerate(picked):
         span = slice(rows.indptr[row], rows.indptr[row + 1])
@@ -102,7 +107,7 @@ def checker(problem: Problem) -> Callable[[Contestant, Sides], dict[str, Any]]:
     def check(contestant: Contestant, solved: Sides) -> dict[str, Any]:
         found = {"error": 0.0}
         for side, vectors in solved.items():
-            truth = dense_solutions(problem.rows[side], problem.factors(solved, side), picked[side])
+            truth = dense_solutions(problem.rows[side], problem.factors(solved, side), problem.reg, picked[side])
             largest = np.maximum(np.abs(truth).max(axis=1), np.finfo(float).tiny)
             error = np.abs(vectors[picked[side]] - truth).max(axis=1) / largest
             found["error"] = max(found["error"], float(error.max()))
@@ -141,7 +146,7 @@ def peer_contestants(problem: Problem, sides: tuple[str, ...], threads: tuple[in
     for name, steps in (("implicit", 0), ("implicit_cg", CG_STEPS)):
         for n in threads:
             solvers = {
-                side: peers.implicit_solver(problem.rows[side], MISSING_WEIGHT, UNIT_REG, n, steps)
+                side: peers.implicit_solver(problem.rows[side], MISSING_WEIGHT, problem.reg, n, steps)
                 for side in sides
             }
             # Conjugate gradients go on from the last sweep's vectors; the exact solver does not read them.
@@ -155,7 +160,8 @@ def compared(
 ) -> Workload:
     """One sweep, or half of one."""
     k = problem.vectors["words"].shape[1]
-    contestants, notes = [], [f"{source}, K={k}, missing weight {MISSING_WEIGHT:g}, ridge {UNIT_REG:g}, float32"]
+    contestants = []
+    notes = [f"{source}; K={k}, missing weight {MISSING_WEIGHT:g}, ridge {problem.reg:g}, float32"]
     if with_peers and peers.available("implicit") is not None:
         contestants += peer_contestants(problem, sides, options.threads)  # first, for the check
         notes.append(
@@ -163,7 +169,7 @@ def compared(
             "conjugate gradients (implicit_cg), on the same systems; BLAS has one thread, as it advises"
         )
     for n in options.threads:
-        solvers = {side: our_solver(problem.rows[side], n) for side in sides}
+        solvers = {side: our_solver(problem.rows[side], problem.reg, n) for side in sides}
         out = {side: np.full_like(problem.vectors[side], np.nan) for side in sides}
         contestants.append(Contestant(OURS, n, lambda s=solvers, o=out: problem.sweep(s, o)))
     nnz = problem.rows["sentences"].nnz
@@ -222,30 +228,38 @@ def fit(options: Options) -> Workload:
             meaning="fma: as of a sweep, 20 times",
         ),
         rounds=options.pick(1, 2, 2),
-        notes=[f"{corpus.source}, {terms} words, K={k}, 20 sweeps; words: each is seen in all sweeps"],
+        notes=[
+            f"{corpus.source}, {terms} words, {X.nnz} non-zeros, tf-idf; K={k}, missing weight {MISSING_WEIGHT:g}, "
+            f"ridge {REG:g}, 20 sweeps with the objective; words: each is seen in all sweeps"
+        ],
     )
 
 
 @register("wtmf")
 def wtmf(options: Options) -> Iterator[Workload]:
+    import semproj as sj
+
     n, terms, k = options.pick((100_000, 20_000, 100), (10_000, 5_000, 100), (150, 80, 4))
     corpus = data.sentences(n, terms, options.data)
     source = f"{corpus.source}, {corpus.counts.shape[1]} words, {corpus.counts.nnz} non-zeros"
-    start = problem(corpus.counts, k)
+    start = problem(ones(corpus.counts), k, UNIT_REG)
     both = ("words", "sentences")
-    yield compared(options, "wtmf_sweep", start, both, source, with_peers=True)
+    binary = f"{source}, all 1"
+    yield compared(options, "wtmf_sweep", start, both, binary, with_peers=True)
     # From the words of this sweep: those of the last are what the sentences were solved from already.
-    yield compared(options, "wtmf_sentences", start.after("words"), ("sentences",), source, with_peers=True)
-    yield compared(options, "wtmf_words", start, ("words",), source, with_peers=True)
-    for other in options.pick((50, 200, 400), (50,), (3, 9)):
-        yield compared(options, f"wtmf_k{other}", problem(corpus.counts, other), both, source)
+    yield compared(options, "wtmf_sentences", start.after("words"), ("sentences",), binary, with_peers=True)
+    yield compared(options, "wtmf_words", start, ("words",), binary, with_peers=True)
     del start
+    weighted = sj.LogTfIdf().fit_transform(corpus.counts)
+    for other in options.pick((50, 100, 200, 400), (50,), (3, 9)):
+        yield compared(options, f"wtmf_k{other}", problem(weighted, other, REG), both, f"{source}, tf-idf")
 
     exponents = options.pick((5, 6, 7), (4, 5), (2, 3))
     grown = data.sentences(10 ** exponents[-1] // 10, options.pick(100_000, 20_000, 200))
     for exponent in exponents:
         counts = first_nonzeros(grown.counts, 10**exponent)
-        source = f"the first {counts.shape[0]} of {grown.source}, the {counts.shape[1]} words that occur"
-        yield compared(options, f"wtmf_nnz1e{exponent}", problem(counts, k), both, source)
+        source = f"the first {counts.shape[0]} of {grown.source}, the {counts.shape[1]} words that occur, tf-idf"
+        weighted = sj.LogTfIdf().fit_transform(counts)
+        yield compared(options, f"wtmf_nnz1e{exponent}", problem(weighted, k, REG), both, source)
     del grown
     yield fit(options)
