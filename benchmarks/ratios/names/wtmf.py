@@ -229,8 +229,8 @@ def fit(options: Options) -> Workload:
         ),
         rounds=options.pick(1, 2, 2),
         notes=[
-            f"{corpus.source}, {terms} words, {X.nnz} non-zeros, tf-idf; K={k}, missing weight {MISSING_WEIGHT:g}, "
-            f"ridge {REG:g}, 20 sweeps with the objective; words: each is seen in all sweeps"
+            f"{corpus.source}, {terms} words, {X.nnz} non-zeros, tf-idf; K={k}, missing weight "
+            f"{MISSING_WEIGHT:g}, ridge {REG:g}, 20 sweeps with the objective; words: each is seen in all sweeps"
         ],
     )
 
