@@ -35,6 +35,7 @@ TITLES = {
     "wtmf_sweep": "WTMF, one exact sweep, 20,000 words, K=100",
     "wtmf_sentences": "WTMF, its sentences' half",
     "wtmf_words": "WTMF, its words' half",
+    "wtmf_sweep_early": "WTMF, the second sweep of a fit",
     "wtmf_fit": "WTMF fit, 394,000 sentences, 20 sweeps, K=100",
 }
 PEERS = ("scipy", "mkl", "sklearn", "gensim", "cca_zoo", "faiss", "implicit", "implicit_cg")

@@ -52,6 +52,7 @@ NAMES = {
             "wtmf_sweep",
             "wtmf_sentences",
             "wtmf_words",
+            "wtmf_sweep_early",
             "wtmf_k3",
             "wtmf_k9",
             "wtmf_nnz1e2",
