@@ -173,7 +173,6 @@ class TestIllConditioned:
             self.check(X, Y, dtype, missing_weight=0, reg=reg)
             self.check(X, Y, dtype, missing_weight=1e-6, reg=reg)
 
-
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("missing_weight", [0.01, 0.5, 1])
     def test_fewer_terms_than_components(self, missing_weight, dtype):
