@@ -26,17 +26,9 @@ double short_cost(double n, double k) {
   return n * n * k / 2 + n * n * n / 6 + n * k + k * k / 2;
 }
 
-int64_t longest_short_row(int64_t k) {
-  int64_t n = 0;
-  while (short_cost(static_cast<double>(n + 1), static_cast<double>(k)) <=
-         long_cost(static_cast<double>(n + 1), static_cast<double>(k))) {
-    ++n;
-  }
-  return n;
-}
-
 // Rows by falling number of entries, and where tasks of about equal cost begin: long rows one by one, short
-// ones in batches that have the same lengths, more or less. Empty rows are not among them.
+// ones in batches that have the same lengths, more or less. How a row is solved depends on its own length
+// alone: a task has rows of one kind. Empty rows are not among them.
 struct Plan {
   std::vector<int64_t> order;
   int64_t n_long = 0;
@@ -52,7 +44,11 @@ Plan plan_of(const int64_t* indptr, int64_t n_rows, int64_t k, int64_t longest_s
   std::partial_sum(place.begin(), place.end(), place.begin());
   Plan plan;
   plan.order.resize(static_cast<size_t>(place[static_cast<size_t>(longest)]));
-  plan.n_long = longest > longest_short ? place[static_cast<size_t>(longest - longest_short)] : 0;
+  const auto longer_than = [&](int64_t n) {
+    return longest > n ? place[static_cast<size_t>(longest - n)] : int64_t{0};
+  };
+  plan.n_long = longer_than(longest_short);
+  const int64_t n_alone = std::max(plan.n_long, longer_than(kSideBySide));
   for (int64_t r = 0; r < n_rows; ++r) {
     const int64_t n = indptr[r + 1] - indptr[r];
     if (n > 0) plan.order[static_cast<size_t>(place[static_cast<size_t>(longest - n)]++)] = r;
@@ -65,8 +61,8 @@ Plan plan_of(const int64_t* indptr, int64_t n_rows, int64_t k, int64_t longest_s
     const auto n = static_cast<double>(indptr[row + 1] - indptr[row]);
     const bool is_long = at < plan.n_long;
     cost += is_long ? long_cost(n, static_cast<double>(k)) : kSystems * short_cost(n, static_cast<double>(k));
-    at = is_long ? at + 1 : std::min(at + kSystems, total);
-    if (cost >= kTaskCost || at == plan.n_long || at == total) {
+    at = is_long ? at + 1 : std::min(at + kSystems, at < n_alone ? n_alone : total);
+    if (cost >= kTaskCost || at == plan.n_long || at == n_alone || at == total) {
       plan.tasks.push_back(at);
       cost = 0;
     }
@@ -91,7 +87,7 @@ template <class T, class Index>
 double solve_rows(const CsrView<Index, T>& x, const T* weights, const SharedSystem<T>& shared,
                   const MatrixView<T>& out, const RowSolveOptions& options) {
   const int64_t k = shared.factors.cols;
-  int64_t longest_short = options.longest_short < 0 ? longest_short_row(k) : options.longest_short;
+  int64_t longest_short = options.longest_short < 0 ? k : options.longest_short;
   if (shared.whitened == nullptr) longest_short = 0;
   const Plan plan = plan_of(x.indptr, x.n_rows, k, longest_short);
   for (int64_t r = 0; r < x.n_rows; ++r) {

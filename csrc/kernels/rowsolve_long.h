@@ -28,7 +28,7 @@ class LongRows {
   double solve(const Entries<T, Index>& row, int64_t row_number, T* out) {
     allocate();
     if constexpr (std::is_same_v<T, float>) {
-      if (shared_.whitened != nullptr) {
+      if (shared_.whitened != nullptr && !has_negative(row)) {
         accumulate<T>(row, tables_.rows, block_.get());
         if (factor_and_refine(row.n)) return finish(out);
       }
@@ -39,6 +39,15 @@ class LongRows {
   }
 
  private:
+  // Weights below that of missing cells: what is taken from S again leaves its rounding behind.
+  template <class Index>
+  bool has_negative(const Entries<T, Index>& row) const {
+    for (int64_t i = 0; i < row.n; ++i) {
+      if (row.c(i) < shared_.missing_weight) return true;
+    }
+    return false;
+  }
+
   void allocate() {
     if (matrix_) return;
     matrix_ = aligned_array<double>(static_cast<size_t>(stride_ * stride_));
