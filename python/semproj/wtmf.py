@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -238,11 +239,15 @@ class WTMF(RowTransformer):
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        names = ("n_components", "missing_weight", "reg", "orthogonality", "warm_start")
-        seed = self.random_state if isinstance(self.random_state, int) else None
-        data = [checksum(array) for array in (X.indptr, X.indices, X.data)]
-        identity = {name: getattr(self, name) for name in names}
-        return {"class": "WTMF", **identity, "random_state": seed, "X": [list(X.shape), *data]}
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
+        return {
+            "class": "WTMF",
+            "n_components": int(self.n_components),
+            **{name: float(getattr(self, name)) for name in ("missing_weight", "reg", "orthogonality")},
+            "warm_start": bool(self.warm_start),
+            "random_state": seed,
+            "X": [*X.shape, *(checksum(array) for array in (X.indptr, X.indices, X.data))],
+        }
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = super()._validated(X, reset)
@@ -277,12 +282,12 @@ class WTMF(RowTransformer):
 
     def _solver(self) -> RowSolver:
         """What all rows share, made once for each fitted model."""
-        key = (id(self.word_vectors_), self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        words, settings = self.word_vectors_, (self.missing_weight, self.reg, resolve_threads(self.n_threads))
         cached = self.__dict__.get("_solver_cache")
-        if cached is None or cached[0] != key:
-            cached = (key, RowSolver(np.ascontiguousarray(self.word_vectors_), *key[1:]))
+        if cached is None or cached[0] is not words or cached[1] != settings:
+            cached = (words, settings, RowSolver(np.ascontiguousarray(words), *settings))
             self.__dict__["_solver_cache"] = cached
-        solver: RowSolver = cached[1]
+        solver: RowSolver = cached[2]
         return solver
 
     def _get_parameters_to_save(self) -> dict[str, Any]:

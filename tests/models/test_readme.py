@@ -10,7 +10,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 def test_code_blocks(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     monkeypatch.chdir(tmp_path)
     names = {}
     for number, block in enumerate(blocks, start=1):
@@ -26,3 +26,4 @@ def test_code_blocks(tmp_path, monkeypatch, capsys):
     exact /= np.linalg.norm(exact, axis=1, keepdims=True)
     error = np.linalg.norm(names["out"] - exact) / np.linalg.norm(exact)
     assert 0 < error < 0.03
+    np.testing.assert_array_equal(names["solved"], names["wtmf"].sentence_vectors_)
