@@ -27,6 +27,11 @@ class Line(NamedTuple):
     metrics: tuple[str, ...] | None = None  # only these
 
     @property
+    def fitted(self) -> Setting:
+        """What is fitted for it: a mixture is of the same model."""
+        return self.setting._replace(mixed=False)
+
+    @property
     def family(self) -> str:
         """As --rows knows it."""
         return self.setting.model + "+IR" * self.setting.mixed
