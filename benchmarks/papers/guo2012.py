@@ -7,9 +7,9 @@ deviation over the seeds. One fit serves all tables.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,10 @@ from benchmarks.papers.guo2012_figures import LINES, Line
 from benchmarks.papers.registry import Options, Paper
 from benchmarks.papers.sentencemodels import LDA_SWEEPS, MODELS, Fitted, Setting, mixed
 from benchmarks.papers.sentences import Pairs, Retrieval, Task
-from benchmarks.papers.tables import Report, Row
+from benchmarks.papers.tables import Report, Row, say
 
 DATASETS = ("cdr", "li06_30", "li06_35", "msrp", "sts12")
-SEEDS = 5
+SEEDS, POINT_SEEDS = 5, 3  # of a row of a table, and of a setting that is only a point of a figure
 
 TITLES = {
     "2": "concept definition retrieval",
@@ -46,7 +46,35 @@ NOTES = (
     "the test pairs only; WTMF+IR is the mean of both cosines",
 )
 
-Key = tuple[Setting, str]  # and dataset
+
+@dataclass
+class Results:
+    """What each run of each setting has measured on each dataset, and how long its fit took."""
+
+    outcomes: dict[tuple[Setting, str], list[dict[str, float]]] = field(default_factory=lambda: defaultdict(list))
+    seconds: dict[Setting, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, lines: Sequence[Line], fitted: Fitted, tasks: dict[str, Task]) -> None:
+        """Measure a fitted model for the lines that are of it."""
+        self.seconds[lines[0].fitted].append(fitted.seconds)
+        for setting, dataset in dict.fromkeys((line.setting, line.dataset) for line in lines):
+            self.outcomes[setting, dataset].append(_measured(fitted, tasks[dataset], mix=setting.mixed))
+
+    def metrics(self, line: Line) -> tuple[str, ...]:
+        return line.metrics or tuple(self.outcomes[line.setting, line.dataset][0])
+
+    def values(self, line: Line, metric: str) -> list[float]:
+        """One for each seed."""
+        return [outcome[metric] for outcome in self.outcomes[line.setting, line.dataset]]
+
+    def last(self, lines: Sequence[Line]) -> str:
+        """The last run in a line: the first metric of each dataset."""
+        shown = []
+        for line in {(line.setting, line.dataset): line for line in lines}.values():
+            metric = self.metrics(line)[0]
+            mix = "+IR" * line.setting.mixed
+            shown.append(f"{line.dataset}{mix} {metric} {self.values(line, metric)[-1]:.4f}")
+        return f"{', '.join(shown)} ({self.seconds[lines[0].fitted][-1]:.1f} s)"
 
 
 def run(options: Options) -> Report:
@@ -58,47 +86,29 @@ def run(options: Options) -> Report:
     try:
         require(*(options.data / name for name in FILES))
     except MissingFile as missing:
-        _skip(report, f"everything: skipped, {missing}")
+        report.skip(f"everything: skipped, {missing}")
         return report
-    _say("reading the corpus")
+    say("reading the corpus")
     corpus = Corpus(options.data, limit=options.limit, terms=options.terms)
-    _say(f"{corpus.rows.shape[0]} documents, {corpus.rows.shape[1]} lemmas, {corpus.rows.nnz} entries")
+    say(f"{corpus.rows.shape[0]} documents, {corpus.rows.shape[1]} lemmas, {corpus.rows.nnz} entries")
     tasks = _tasks(report, lines, corpus, options)
     lines = [line for line in lines if line.dataset in tasks]
+    results = Results()
     dev = _stopping(report, tasks, lines, corpus, options)
-    outcomes: dict[Key, list[dict[str, float]]] = defaultdict(list)
-    seconds: dict[Setting, list[float]] = defaultdict(list)
-    for setting in dict.fromkeys(line.setting._replace(mixed=False) for line in lines):
-        here = dict.fromkeys((line.setting, line.dataset) for line in lines if _base(line) == setting)
-        for seed in range(_runs(setting, options)):
-            fitted = MODELS[setting.model].fit(corpus, setting, seed, dev)
-            seconds[setting].append(fitted.seconds)
-            for key in here:
-                outcomes[key].append(_measured(fitted, tasks[key[1]], mix=key[0].mixed))
-            _say(f"  {setting.model} {setting}, seed {seed}: {_shown(outcomes, here)} ({fitted.seconds:.1f} s)")
-    report.rows += [row for line in lines for row in _rows(line, outcomes, seconds, options.split)]
+    for setting in dict.fromkeys(line.fitted for line in lines):
+        here = [line for line in lines if line.fitted == setting]
+        for seed in range(_runs(here, options)):
+            results.add(here, MODELS[setting.model].fit(corpus, setting, seed, dev), tasks)
+            say(f"  {f'{setting.model} {setting}'.strip()}, seed {seed}: {results.last(here)}")
+    report.rows += [row for line in lines for row in _rows(line, results, options.split)]
     if options.tune:
-        _skip(report, "--tune: nothing to tune, the rows have the paper's settings")
+        report.skip("--tune: nothing to tune, the rows have the paper's settings")
     if options.figures is not None:
-        _draw(report, 2, "missing_weight", "weight of missing words (log scale)", lines, outcomes, options)
-        _draw(report, 3, "dimension", "dimensions (log scale)", lines, outcomes, options)
+        _draw(report, 2, "missing_weight", "weight of missing words (log scale)", lines, results, options)
+        _draw(report, 3, "dimension", "dimensions (log scale)", lines, results, options)
     if options.sliced:
         report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
     return report
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _skip(report: Report, message: str) -> None:
-    _say(message)
-    report.notes.append(message)
-
-
-def _base(line: Line) -> Setting:
-    """What is fitted for a row."""
-    return line.setting._replace(mixed=False)
 
 
 def _asked(report: Report, options: Options) -> list[Line]:
@@ -119,7 +129,7 @@ def _asked(report: Report, options: Options) -> list[Line]:
         lines.append(line)
     for name in dict.fromkeys(line.setting.model for line in lines):
         if not MODELS[name].available:
-            _skip(report, f"{name}: skipped, {MODELS[name].needs} is not installed; it is in the extra `bench`")
+            report.skip(f"{name}: skipped, {MODELS[name].needs} is not installed; it is in the extra `bench`")
     return [line for line in lines if MODELS[line.setting.model].available]
 
 
@@ -131,7 +141,7 @@ def _tasks(report: Report, lines: Sequence[Line], corpus: Corpus, options: Optio
         try:
             tasks[dataset] = sentences.read_task(options.data, dataset, options.split, corpus, options.documents)
         except MissingFile as missing:
-            _skip(report, f"{dataset}: skipped, {missing}")
+            report.skip(f"{dataset}: skipped, {missing}")
     return tasks
 
 
@@ -145,14 +155,15 @@ def _stopping(
     try:
         task = task or sentences.read_task(options.data, "cdr", "dev", corpus, options.documents)
     except MissingFile as missing:
-        _skip(report, f"WTMF w=0: not stopped before the last sweep, {missing}")
+        report.skip(f"WTMF w=0: not stopped before the last sweep, {missing}")
     return task if isinstance(task, Retrieval) else None
 
 
-def _runs(setting: Setting, options: Options) -> int:
-    model = MODELS[setting.model]
-    wanted = options.seeds or (SEEDS if model.runs is None else model.runs)
-    return wanted if model.seeded else 1
+def _runs(lines: Sequence[Line], options: Options) -> int:
+    """With how many seeds the model of these lines is fitted."""
+    model = MODELS[lines[0].setting.model]
+    drawn = all(line.table.startswith("Figure") for line in lines)
+    return (options.seeds or model.runs or (POINT_SEEDS if drawn else SEEDS)) if model.seeded else 1
 
 
 def _measured(fitted: Fitted, task: Task, *, mix: bool) -> dict[str, float]:
@@ -166,36 +177,29 @@ def _measured(fitted: Fitted, task: Task, *, mix: bool) -> dict[str, float]:
     return task.measure(similarity)
 
 
-def _shown(outcomes: dict[Key, list[dict[str, float]]], keys: Sequence[Key] | dict[Key, None]) -> str:
-    """The first metric of each dataset, of the last run."""
-    shown = []
-    for key in keys:
-        metric, value = next(iter(outcomes[key][-1].items()))
-        shown.append(f"{key[1]}{'+IR' * key[0].mixed} {metric} {value:.4f}")
-    return ", ".join(shown)
-
-
-def _rows(
-    line: Line, outcomes: dict[Key, list[dict[str, float]]], seconds: dict[Setting, list[float]], split: str
-) -> list[Row]:
-    found = outcomes[line.setting, line.dataset]
+def _rows(line: Line, results: Results, split: str) -> list[Row]:
     rows = []
-    for metric in found[0] if line.metrics is None else line.metrics:
-        values = [outcome[metric] for outcome in found]
+    for metric in results.metrics(line):
+        mean, spread = _summary(results.values(line, metric))
         rows.append(
             Row(
                 table=line.table,
                 dataset=line.dataset,
                 row=line.row,
                 metric=metric,
-                ours=float(np.mean(values)),
+                ours=mean,
                 paper=line.paper.get(split, {}).get(metric),
-                seconds=float(np.mean(seconds[_base(line)])),
+                seconds=float(np.mean(results.seconds[line.fitted])),
                 setting=str(line.setting),
-                spread=float(np.std(values, ddof=1)) if len(values) > 1 else None,
+                spread=spread,
             )
         )
     return rows
+
+
+def _summary(values: list[float]) -> tuple[float, float | None]:
+    """Mean and standard deviation, which one value does not have."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def _draw(
@@ -204,7 +208,7 @@ def _draw(
     parameter: str,
     xlabel: str,
     lines: Sequence[Line],
-    outcomes: dict[Key, list[dict[str, float]]],
+    results: Results,
     options: Options,
 ) -> None:
     curves: dict[str, dict[float, float]] = defaultdict(dict)
@@ -213,10 +217,9 @@ def _draw(
     for line in lines:
         if line.table != f"Figure {number}":
             continue
-        values = [outcome["atop"] for outcome in outcomes[line.setting, line.dataset]]
         model, at = line.setting.model, getattr(line.setting, parameter)
-        curves[model][at] = float(np.mean(values))
-        spreads[model][at] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        curves[model][at], spread = _summary(results.values(line, "atop"))
+        spreads[model][at] = spread or 0.0
         if model == "WTMF" and "atop" in line.paper.get(options.split, {}):
             published[at] = line.paper[options.split]["atop"]
     if not curves or options.figures is None:
@@ -235,7 +238,7 @@ def _draw(
             margin=0.01,
         )
     except ModuleNotFoundError as error:
-        _skip(report, f"figure {number}: left out, {error}; install the extra `plot`")
+        report.skip(f"figure {number}: left out, {error}; install the extra `plot`")
     else:
         report.notes.append(f"figure {number}: {path}")
 

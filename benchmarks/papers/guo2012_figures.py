@@ -11,6 +11,7 @@ REG = 20.0
 WEIGHTS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05)  # of missing words, Figure 2
 DIMENSIONS = (50, 75, 100, 125, 150)  # Figure 3
 RETRIEVING, RATED = 0.0005, 0.01  # weights of missing words that the paper takes for CDR, and for pairs
+LIGHTER = 0.005  # its second best for pairs; better on dev for the longer sentences of msrp and sts12
 
 Figures = dict[str, dict[str, float]]  # by split and metric
 
@@ -24,6 +25,11 @@ class Line(NamedTuple):
     setting: Setting
     paper: Figures
     metrics: tuple[str, ...] | None = None  # only these
+
+    @property
+    def fitted(self) -> Setting:
+        """What is fitted for it: a mixture is of the same model."""
+        return self.setting._replace(mixed=False)
 
     @property
     def family(self) -> str:
@@ -78,7 +84,9 @@ _PAIRS = (  # models of Table 4 and 5, and STS: name, setting, accuracy on MSR04
     ("IR", IR, None),
     ("LSA", LSA, None),
     ("LDA a=0.05 b=0.05", BEST_LDA, 0.686),
+    ("WTMF w=0.005", wtmf(LIGHTER), None),
     ("WTMF w=0.01", wtmf(RATED), 0.7151),
+    ("WTMF+IR w=0.005", wtmf(LIGHTER, mixed=True), None),
     ("WTMF+IR w=0.01", wtmf(RATED, mixed=True), None),
 )
 
@@ -92,7 +100,7 @@ def _lines() -> list[Line]:
         Line("4", "li06_30", "IR", IR, {}),
         Line("4", "li06_30", "LSA", LSA, {}),
         Line("4", "li06_30", "LDA a=0.05 b=0.05", BEST_LDA, _rated(0.8422, 0.8663)),
-        *(Line("4", "li06_30", f"WTMF w={w:g}", wtmf(w), _rated(*_TABLE_3[w][0])) for w in (0.005, RATED)),
+        *(Line("4", "li06_30", f"WTMF w={w:g}", wtmf(w), _rated(*_TABLE_3[w][0])) for w in (LIGHTER, RATED)),
     ]
     for row, setting, accuracy in _PAIRS:
         lines.append(Line("5", "msrp", row, setting, {} if accuracy is None else {"test": {"accuracy": accuracy}}))

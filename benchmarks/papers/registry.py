@@ -11,8 +11,8 @@ from benchmarks.papers.tables import Report
 
 # name on the command line: the module, which defines PAPER
 PAPERS = {
-    "guo2012": "benchmarks.papers.guo2012",
     "platt2010": "benchmarks.papers.platt2010",
+    "guo2012": "benchmarks.papers.guo2012",
 }
 
 

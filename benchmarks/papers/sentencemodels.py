@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -96,16 +97,22 @@ def _lda(corpus: Corpus, setting: Setting, seed: int, dev: Retrieval | None) -> 
     import tomotopy
 
     model = tomotopy.LDAModel(k=setting.dimension, alpha=setting.alpha, eta=setting.beta, seed=seed, min_cf=0)
+
+    def train(sweeps: int) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The training result may differ", RuntimeWarning)
+            model.train(sweeps)
+
     vocabulary = {lemma: column for column, lemma in enumerate(corpus.vocabulary)}
     for lemmas in corpus.documents:
         known = [lemma for lemma in lemmas if lemma in vocabulary]
         if known:
             model.add_doc(known)
-    model.train(LDA_SWEEPS - LDA_AVERAGED)
+    train(LDA_SWEEPS - LDA_AVERAGED)
     columns = np.array([vocabulary[lemma] for lemma in model.used_vocabs])
     word_topics = np.zeros((len(vocabulary), setting.dimension))
     for _ in range(LDA_AVERAGED):
-        model.train(1)
+        train(1)
         shares = model.get_count_by_topics() / model.num_words
         joint = np.array([model.get_topic_word_dist(topic) for topic in range(model.k)]).T * shares
         word_topics[columns] += joint / joint.sum(axis=1, keepdims=True)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 FIELDS = ("table", "dataset", "row", "metric", "ours", "paper", "seconds")
+
+
+def say(text: str) -> None:
+    """How a run goes, beside its result."""
+    print(text, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,11 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def skip(self, message: str) -> None:
+        """Say, now and below the tables, that something is left out, and why."""
+        say(message)
+        self.notes.append(message)
 
     def as_json(self) -> dict[str, Any]:
         rows = []
