@@ -37,6 +37,7 @@ _CLASSES = {
     "LogTfIdf": "weighting",
     "OPCA": "opca",
     "NearestNeighborClassifier": "neighbors",
+    "PILSA": "pilsa",
     "TermCounter": "text",
     "TfIdf": "weighting",
     "Thesaurus": "thesaurus",

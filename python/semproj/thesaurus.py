@@ -19,7 +19,7 @@ from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
 from ._validation import check_choice, check_real, check_sparse
 
-__all__ = ["Problem", "Thesaurus", "normal_word"]
+__all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
 
 ALIGNMENTS = ("synonyms", "names")
 _SPACES = re.compile(r"[\s_]+")
@@ -35,6 +35,13 @@ def normal_word(word: str) -> str:
     'take a breath'
     """
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip(" ,;:")
+
+
+class UnknownWordError(KeyError):
+    """A word that a thesaurus, or a model of its words, does not have."""
+
+    def __str__(self) -> str:  # KeyError would quote the message
+        return str(self.args[0])
 
 
 class Problem(NamedTuple):
@@ -136,7 +143,7 @@ class Thesaurus(Persistent):
         """The words in this relation to an entry of which `word` is a synonym; those of most entries first."""
         column = self.vocabulary.get(normal_word(word))
         if column is None:
-            raise KeyError(f"word: {word!r} is not in the thesaurus")
+            raise UnknownWordError(f"{word!r} is not in the thesaurus")
         rows = self["synonym"].getcol(column).nonzero()[0]
         counts = np.bincount(self[relation][rows].indices, minlength=len(self.words))
         counts[column] = 0

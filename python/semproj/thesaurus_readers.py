@@ -26,8 +26,8 @@ __all__ = ["read_lists", "read_table", "read_wordnet"]
 WORDNET_RELATIONS = ("synonym", "antonym", "similar", "derived", "hypernym", "hyponym")
 _SYMBOLS = {
     "antonym": ("!",),
-    "similar": ("&",),
-    "derived": ("+",),
+    "similar": ("&", "^"),
+    "derived": ("+", "\\", "<"),
     "hypernym": ("@", "@i"),
     "hyponym": ("~", "~i"),
 }
@@ -145,8 +145,8 @@ def read_table(path: PathLike, relations: Sequence[str] = ("synonym", "antonym")
 def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesaurus:
     """Read lines of a head and the words in one relation to it: ``head TAB word TAB word ...``.
 
-    Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, the only
-    one where the file is about another relation.
+    Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, and the
+    only one where the file is about another relation.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ def read_wordnet(
         "antonym"
             All words of the synsets of which a word is the antonym of one of these words.
         "similar"
-            Synsets of similar adjectives.
+            Synsets of similar adjectives, and those of "also see".
         "derived"
-            Derivationally related words (of any part of speech).
+            Words of any part of speech that are derivationally related, pertainyms and participles.
         "hypernym", "hyponym"
             More general and more special synsets, instances included.
     pos : str, default "nvar"
