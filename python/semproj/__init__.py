@@ -14,12 +14,14 @@ from .cca import CCA
 from .cllsi import CLLSI
 from .dda import DDA
 from .encoder import Encoder
+from .lemmatizer import Lemmatizer
 from .lsa import LSA
 from .neighbors import NearestNeighborClassifier
 from .opca import OPCA
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
+from .wordnet import WordNet
 from .wtmf import WTMF
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "WTMF",
     "CustomWeighting",
     "Encoder",
+    "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",
     "NearestNeighborClassifier",
@@ -39,6 +42,7 @@ __all__ = [
     "TermCounter",
     "TfIdf",
     "WordByWord",
+    "WordNet",
     "__version__",
     "alignment",
     "kernels",

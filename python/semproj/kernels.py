@@ -195,7 +195,10 @@ def weighted_row_solve(
     if X.shape[1] != len(table):
         raise ValueError(f"X: has {X.shape[1]} columns, factors has {len(table)} rows")
     result = check_out(out, (X.shape[0], table.shape[1]), table.dtype)
-    solver = RowSolver(table, missing_weight, reg, threads)
+    try:
+        solver = RowSolver(table, missing_weight, reg, threads)
+    except OverflowError as error:
+        raise ValueError(f"factors: {error}; scale them down") from None
     solver.solve(X, result, values)
     if not np.isfinite(result).all():
         raise ValueError(f"X: the solution is not finite; values are too large for {table.dtype}")
