@@ -6,7 +6,7 @@ estimators.
 
 from __future__ import annotations
 
-from . import alignment, kernels, metrics, retrieval
+from . import alignment, kernels, metrics, retrieval, tasks
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
@@ -18,7 +18,9 @@ from .lemmatizer import Lemmatizer
 from .lsa import LSA
 from .neighbors import NearestNeighborClassifier
 from .opca import OPCA
+from .pilsa import PILSA
 from .text import MultiTermCounter, TermCounter
+from .thesaurus import Thesaurus
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
 from .wordnet import WordNet
@@ -31,6 +33,7 @@ __all__ = [
     "DDA",
     "LSA",
     "OPCA",
+    "PILSA",
     "WTMF",
     "CustomWeighting",
     "Encoder",
@@ -41,6 +44,7 @@ __all__ = [
     "SavedModelError",
     "TermCounter",
     "TfIdf",
+    "Thesaurus",
     "WordByWord",
     "WordNet",
     "__version__",
@@ -50,4 +54,5 @@ __all__ = [
     "metrics",
     "retrieval",
     "show_config",
+    "tasks",
 ]
