@@ -28,7 +28,10 @@ def pairs(text):
     return [tuple(pair.split()) for pair in text.split(",")]
 
 
-@pytest.mark.parametrize(("measure", "words"), [(0, "tr ee tree y by"), (1, "trouble oats trees ivy"), (2, "troubles private oaten orrery")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [(0, "tr ee tree y by"), (1, "trouble oats trees ivy"), (2, "troubles private oaten orrery")],
+)
 def test_measure(measure, words):
     assert [_measure(word) for word in words.split()] == [measure] * len(words.split())
 
@@ -54,8 +57,8 @@ def test_final_y():
 
 
 def test_whole_words():
-    expected = """generalizations gener, oscillators oscil, connected connect, connection connect, connective connect,
-        corruptible corrupt, corruptibility corrupt, hopeless hopeless, hope hope, skies ski, dying dy"""
+    expected = """generalizations gener, oscillators oscil, connected connect, connection connect, connective
+        connect, corruptible corrupt, corruptibility corrupt, hopeless hopeless, hope hope, skies ski, dying dy"""
     assert {word: stem(word) for word, _ in pairs(expected)} == dict(pairs(expected))
 
 
@@ -77,6 +80,6 @@ def test_any_text(word):
     assert isinstance(stem(word), str)
 
 
-@given(st.from_regex(r"[bcdfg][aeiou][bdgpt]{2}[aeiou][bdg]", fullmatch=True))
+@given(st.from_regex(r"[bcdfg][aeiou][bdgpt]{2}[aeiou][bgp]", fullmatch=True))
 def test_inflections_meet(word):
     assert stem(word + "s") == stem(word + "ed") == stem(word + "ing") == stem(word)
