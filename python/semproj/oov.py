@@ -57,7 +57,8 @@ class ExtendedWordSpace:
         Words that differ only in hyphens and spaces.
     compound
         Words joined by hyphens or spaces of which it is a part; else its own parts, if the space has them all and
-        none of them negates, or if it can be cut into two words of four letters or more (most evenly).
+        none of them negates. A word in one piece that the context space does not help with either is cut into two
+        words of four letters or more, as evenly as possible.
     context
         Of its `n_neighbors` nearest words in the context space that this space has, the `n_consistent` whose
         similarities in this space are positive for every pair: antonyms, which share contexts, are not mixed. Of
@@ -154,8 +155,9 @@ class ExtendedWordSpace:
             else:
                 left.append(i)
         for i, rows in zip(left, self._by_context([(asked[i], lemmas[i]) for i in left]), strict=True):
-            if rows and self._place(vectors[i], rows):
-                rules[i], found[i] = "context", rows
+            for rule, some in (("context", rows), ("compound", self._halves(asked[i]))):
+                if rules[i] == "none" and self._place(vectors[i], some):
+                    rules[i], found[i] = rule, some
         return Embedding(vectors, rules, [tuple(self.words[row] for row in rows) for rows in found])
 
     def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
@@ -169,14 +171,18 @@ class ExtendedWordSpace:
         yield "compound", self._parts(word)
 
     def _parts(self, word: str) -> list[int]:
+        """Of a word joined by hyphens or spaces."""
         parts = [part for part in _JOINTS.split(word) if part]
-        if len(parts) == 1:
-            cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
-            evenly = sorted(cuts, key=lambda cut: abs(2 * cut - len(word)))
-            halves = ([word[:cut], word[cut:]] for cut in evenly)
-            parts = next((each for each in halves if len(self._rows(each)) == 2), [])
         rows = self._rows(parts)
         return rows if len(rows) == len(parts) and not _NEGATIONS.intersection(parts) else []
+
+    def _halves(self, word: str) -> list[int]:
+        """Two words that make up one. After all else: "regrettable" is not about a table."""
+        cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
+        halves = (
+            self._rows([word[:cut], word[cut:]]) for cut in sorted(cuts, key=lambda cut: abs(2 * cut - len(word)))
+        )
+        return next((rows for rows in halves if len(rows) == 2), [])
 
     def _rows(self, words: Iterable[str]) -> list[int]:
         """Of those that the space has."""
