@@ -6,17 +6,19 @@ estimators.
 
 from __future__ import annotations
 
-from . import alignment, kernels, metrics, retrieval
+from . import alignment, kernels, metrics, retrieval, wordtasks
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
 from .cca import CCA
 from .cllsi import CLLSI
+from .contextspace import ContextSpace
 from .dda import DDA
 from .encoder import Encoder
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
 from .neighbors import NearestNeighborClassifier
+from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .text import MultiTermCounter, TermCounter
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
@@ -32,8 +34,10 @@ __all__ = [
     "LSA",
     "OPCA",
     "WTMF",
+    "ContextSpace",
     "CustomWeighting",
     "Encoder",
+    "ExtendedWordSpace",
     "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",
@@ -50,4 +54,5 @@ __all__ = [
     "metrics",
     "retrieval",
     "show_config",
+    "wordtasks",
 ]

@@ -20,6 +20,7 @@ from ._validation import check_integer
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem
+from .thesaurus import normal_word
 
 __all__ = ["Embedding", "ExtendedWordSpace"]
 
@@ -48,7 +49,7 @@ class ExtendedWordSpace:
     A word has the centroid, of unit length, of the words of the space that the first of these rules finds:
 
     known
-        The word itself; case, and underscores for spaces, do not matter.
+        The word itself, as `normal_word` spells it: case, and underscores for spaces, do not matter.
     lemma
         Its lemma.
     stem
@@ -72,7 +73,7 @@ class ExtendedWordSpace:
     Parameters
     ----------
     words : sequence of str
-        All different; in lower case, with spaces in collocations.
+        All different, spelt as `normal_word` does, like those of a `Thesaurus`.
     vectors : array-like of shape (n_words, n_components)
         Similarity is their cosine.
     lemmatizer : callable, optional
@@ -142,7 +143,7 @@ class ExtendedWordSpace:
         """
         if isinstance(words, str):
             raise TypeError("words: expected a list of words, got a str")
-        asked = [_normal(word) for word in words]
+        asked = [normal_word(word) for word in words]
         lemmas = asked if self.lemmatizer is None else self.lemmatizer(asked)
         vectors = np.zeros((len(asked), self.vectors.shape[1]), self.vectors.dtype)
         rules, found = ["none"] * len(asked), [[] for _ in asked]  # type: list[str], list[list[int]]
@@ -264,10 +265,6 @@ class ExtendedWordSpace:
                 best: Array = subsets[np.argmax(np.where(agree, sums, -np.inf))]
                 return best
         return np.zeros(1, np.int64)
-
-
-def _normal(word: str) -> str:
-    return " ".join(word.lower().replace("_", " ").split())
 
 
 def _make_unit(vectors: Array) -> Array:
