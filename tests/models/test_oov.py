@@ -115,6 +115,13 @@ def test_the_nearest_of_several_consistent_sets():
     ).matches == [("b", "d")]
 
 
+def test_the_nearest_set_need_not_have_the_nearest_word():
+    words = ["a", "b", "c", "d", "e", "f"]
+    context = ContextSpace([*words, "x"], around(np.array([0.1, 0.2, 0.25, 0.3, 1.2, 1.3, 0.0])))
+    space = ExtendedWordSpace(words, [[1.0], [-1.0], [-1.0], [-1.0], [1.0], [1.0]], context=context)
+    assert space.embed(["x"]).matches == [("b", "c", "d")]
+
+
 def test_fewer_when_no_set_is_consistent():
     words = ["a", "b", "c"]
     context = ContextSpace([*words, "x"], around(np.array([0.1, 0.2, 0.3, 0.0])))
