@@ -12,11 +12,13 @@ from ._core import __version__
 from ._persist import SavedModelError, load
 from .cca import CCA
 from .cllsi import CLLSI
+from .contextspace import ContextSpace
 from .dda import DDA
 from .encoder import Encoder
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
 from .neighbors import NearestNeighborClassifier
+from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
 from .text import MultiTermCounter, TermCounter
@@ -35,8 +37,10 @@ __all__ = [
     "OPCA",
     "PILSA",
     "WTMF",
+    "ContextSpace",
     "CustomWeighting",
     "Encoder",
+    "ExtendedWordSpace",
     "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",

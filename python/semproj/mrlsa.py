@@ -87,7 +87,9 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         left, right = self._rows(one, pivot), self._rows(two, relation)
         if sp.issparse(left):
             # One row against many: scipy does not broadcast sparse rows.
-            left, right = (x[np.zeros(max(len(one), len(two)), int)] if x.shape[0] == 1 else x for x in (left, right))
+            left, right = (
+                x[np.zeros(max(len(one), len(two)), int)] if x.shape[0] == 1 else x for x in (left, right)
+            )
             cosines = np.asarray(left.multiply(right).sum(axis=1)).ravel()
         else:
             cosines = np.einsum("ij,ij->i", *np.broadcast_arrays(left, right))
@@ -217,7 +219,9 @@ class MRLSA(_Relational):
         )
         most = min(slices[0].shape)
         if self.n_components > most:
-            raise ValueError(f"n_components: expected at most {most}, the entries or words, got {self.n_components}")
+            raise ValueError(
+                f"n_components: expected at most {most}, the entries or words, got {self.n_components}"
+            )
         k = int(self.n_components)
         tucker = Tucker(
             (k, k, len(slices)),
