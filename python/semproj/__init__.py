@@ -17,7 +17,9 @@ from .encoder import Encoder
 from .lsa import LSA
 from .neighbors import NearestNeighborClassifier
 from .opca import OPCA
+from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
+from .tucker import Tucker
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
 from .wtmf import WTMF
@@ -36,8 +38,10 @@ __all__ = [
     "MultiTermCounter",
     "NearestNeighborClassifier",
     "SavedModelError",
+    "SparseTensor",
     "TermCounter",
     "TfIdf",
+    "Tucker",
     "WordByWord",
     "__version__",
     "alignment",

@@ -37,6 +37,7 @@ _CLASSES = {
     "NearestNeighborClassifier": "neighbors",
     "TermCounter": "text",
     "TfIdf": "weighting",
+    "Tucker": "tucker",
     "ViewProjection": "_base",
     "WTMF": "wtmf",
     "WordByWord": "wordbyword",
