@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,6 +98,19 @@ class Block:
     offsets: Array  # of the first level's nodes (or entries, without levels) below each (row, present index)
 
 
+class Scratch:
+    """Memory for the rows of one level of nodes at a time, used again for the next: fresh pages cost time."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._levels: dict[int, Array] = {}
+
+    def rows(self, level: int, n: int, width: int) -> Array:
+        if level not in self._levels or self._levels[level].size < n * width:
+            self._levels[level] = np.empty(n * width, self._dtype)
+        return self._levels[level][: n * width].reshape(n, width)
+
+
 class Unfolding:
     """Y of one mode.
 
@@ -109,6 +123,8 @@ class Unfolding:
         Modes whose rank is their dimension are not compressed.
     block_bytes : int
         Of Y at a time, and again of the nodes below it.
+    scratch : Scratch
+        Shared by the unfoldings of all modes: the rows of one are in use at a time.
     """
 
     def __init__(
@@ -118,6 +134,7 @@ class Unfolding:
         ranks: tuple[int, ...],
         *,
         block_bytes: int,
+        scratch: Scratch,
         n_threads: int,
     ) -> None:
         coords, values, shape = data.coords, data.values, data.shape
@@ -131,7 +148,7 @@ class Unfolding:
         self.n_whole = prod(shape[j] for j in whole)
         self.widths = [prod(ranks[j] for j in folded[i:]) for i in range(len(folded))] or [1]
         self.columns = self.n_whole * self.widths[0]
-        self._bytes, self._item = block_bytes, values.dtype.itemsize
+        self._bytes, self._item, self._scratch = block_bytes, values.dtype.itemsize, scratch
 
         beside = np.zeros(len(values), np.int64)
         for j in whole:
@@ -145,7 +162,7 @@ class Unfolding:
             self._keys.append(cells % shape[j])
             self._starts.append(_offsets(cells // shape[j], n_nodes))
             n_nodes = len(cells)
-        self._leaf_size = 1 if self.leaf is None else shape[self.leaf]
+        self._leaf_size = 1 if self.leaf is None else data.n_rows[self.leaf]
         index = np.zeros(len(values), np.int64) if self.leaf is None else coords[self.leaf]
         fibres = sp.csr_matrix((values, (node, index)), shape=(n_nodes, self._leaf_size))
         self._starts.append(fibres.indptr.astype(np.int64))
@@ -153,10 +170,13 @@ class Unfolding:
         self.blocks = list(self._cut(coords[mode], beside))
 
     def rows(self, factors: Factors, packed: Projection | None) -> Iterator[tuple[Block, Array]]:
-        """Each block with its rows of Y, of shape (rows, present uncompressed indices x columns)."""
+        """Each block with its rows of Y, of shape (rows, present uncompressed indices x columns).
+
+        The rows are good until the next block comes.
+        """
         leaf = packed or Projection(np.ones((1, 1), self._values.dtype))
         for block in self.blocks:
-            out = np.empty((len(block.offsets) - 1, self.widths[0]), self._values.dtype)
+            out = self._scratch.rows(0, len(block.offsets) - 1, self.widths[0])
             self._fill(0, block.offsets, factors, leaf, out)
             yield block, out.reshape(block.end - block.begin, -1)
 
@@ -182,7 +202,7 @@ class Unfolding:
         out[:] = 0
         for begin in range(int(offsets[0]), int(offsets[-1]), piece):
             end = min(int(offsets[-1]), begin + piece)
-            nodes = np.empty((end - begin, width), out.dtype)
+            nodes = self._scratch.rows(level + 1, end - begin, width)
             self._fill(level + 1, self._starts[level + 1][begin : end + 1], factors, leaf, nodes)
             # Only the parents of these nodes: a piece may begin and end within one.
             low = int(np.searchsorted(offsets, begin, side="right")) - 1

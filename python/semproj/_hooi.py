@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._fibres import BLOCK_ROWS, Block, Relabelled, Unfolding
+from ._fibres import BLOCK_ROWS, Block, Relabelled, Scratch, Unfolding
 from ._krylov import complete, product
 from ._threads import interruptible
 from ._types import Array
@@ -63,8 +63,10 @@ class Hooi:
         self.factors: list[Array | None] = [None] * len(shape)
         self.dtype = data.values.dtype
         self.modes = [j for j in range(len(shape)) if ranks[j] < shape[j]]
+        scratch = Scratch(self.dtype)
         self.unfoldings = {
-            j: Unfolding(data, j, ranks, block_bytes=block_bytes, n_threads=n_threads) for j in self.modes
+            j: Unfolding(data, j, ranks, block_bytes=block_bytes, scratch=scratch, n_threads=n_threads)
+            for j in self.modes
         }
         self.small = [j for j in self.modes if self._short_side(j) <= SMALL]
         self.relaxed = [j for j in self.modes if j not in self.small]
