@@ -73,7 +73,8 @@ class Hooi:
         self.core: Array = np.zeros(ranks)
         self.energies: list[float] = []
         self.relaxation = FIRST_RELAXATION
-        self._eps = float(np.finfo(self.dtype).eps)
+        # A Gram matrix tells directions from nothing down to this part of the largest one's energy.
+        self._least = 64 * float(np.finfo(self.dtype).eps)
         self._packed: tuple[int | None, Projection | None] = (None, None)
         self._before: Array | None = None  # the last relaxed mode's factor before its step
 
@@ -140,7 +141,7 @@ class Hooi:
             self._before = _copied(self._factor(last), self._before)
             self._step(last, self.relaxation)
             self._finish(last)
-            if np.vdot(self.core, self.core) < self.energies[-1] * (1 - 16 * self._eps):
+            if np.vdot(self.core, self.core) < self.energies[-1] * (1 - self._least):
                 self.factors[last], self._before = self._before, self.factors[last]
                 self._packed = (None, None)
                 self._set_core(last)
@@ -157,13 +158,16 @@ class Hooi:
             self._set_core(last)
 
     def _choose_relaxation(self) -> None:
-        """Towards what the convergence allows: over-relaxed by w, errors shrink no faster than by w - 1."""
+        """More where convergence is slower than the relaxation itself would make it, otherwise less.
+
+        Over-relaxed by w, errors shrink by a factor of no less than w - 1 a sweep, and gains by its square.
+        """
         if len(self.energies) < 3:
             return
         before, gain = self.energies[-2] - self.energies[-3], self.energies[-1] - self.energies[-2]
-        seen = 1 + float(np.sqrt(max(gain, 0.0) / before)) if before > 0 else 1.0
-        wanted = min(self.relaxation + RELAXATION_STEP, seen, MOST_RELAXATION)
-        self.relaxation = max(wanted, LEAST_RELAXATION)
+        slow = gain > 0 and gain > (self.relaxation - 1 + 0.02) ** 2 * before
+        changed = self.relaxation + (RELAXATION_STEP if slow else -RELAXATION_STEP)
+        self.relaxation = min(max(changed, LEAST_RELAXATION), MOST_RELAXATION)
 
     def _step(self, j: int, relaxation: float) -> None:
         """One relaxed step of a mode, with the core as it is."""
@@ -171,7 +175,7 @@ class Hooi:
         S = _unfold(self.core, j, Y.axes)
         weights, Q = np.linalg.eigh(S @ S.T)
         # Directions without energy stay where they are.
-        there = weights > self._eps * weights[-1]
+        there = weights > self._least * weights[-1]
         inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=there)
         B = (((S.T @ Q) * inverse) @ Q.T).astype(U.dtype)
         done = 0
@@ -226,7 +230,7 @@ class Hooi:
         gram = gram.reshape(Y.columns, Y.columns)
         weights, E = interruptible(np.linalg.eigh, gram)
         weights, E = weights[::-1][:rank], E[:, ::-1][:, :rank]
-        there = weights > self._eps * weights[0]
+        there = weights > self._least * weights[0]
         weights, E = weights[there], E[:, there] / np.sqrt(weights[there])
         U, combined = np.zeros((Y.n_rows, len(weights)), self.dtype), np.ascontiguousarray(E, dtype=self.dtype)
         for block, rows in self._rows(j):

@@ -45,7 +45,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         Where to start: the leading vectors of the tensor's unfoldings, random directions, or given factors of
         shape (dimension, rank), None for those of modes that are not compressed.
     tol : float, default 1e-5
-        Stop when a sweep raises the fit by less than this. 0: never.
+        Stop when a sweep raises the fit by no more than this; 0 when it does not rise at all any more.
     max_iter : int, default 50
         Sweeps at most.
     max_memory : int or None
@@ -136,7 +136,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         tensor = as_tensor(tensor)
         ranks = self._checked_ranks(tensor.shape)
         squares = float(np.einsum("i,i->", tensor.values, tensor.values, dtype=np.float64))
-        if not np.isfinite(squares) or squares > np.finfo(tensor.dtype).max:
+        if not np.isfinite(squares) or squares > float(np.finfo(tensor.dtype).max):
             raise ValueError(f"tensor: its squares do not fit {tensor.dtype}; scale it down or use float64")
         if squares == 0:
             raise ValueError("tensor: has no non-zero entries")
@@ -252,7 +252,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         return min(BLOCK_BYTES, (self.max_memory - fixed) // 2)
 
     def _converged(self, fits: list[float]) -> bool:
-        return len(fits) > 1 and fits[-1] - fits[-2] < self.tol
+        return len(fits) > 1 and fits[-1] - fits[-2] <= self.tol
 
     def _checked_ranks(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if isinstance(self.ranks, (str, int)) or not isinstance(self.ranks, (Sequence, np.ndarray)):
