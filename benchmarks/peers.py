@@ -91,7 +91,7 @@ def plain_hooi(slices: Sequence[csr_matrix], V: np.ndarray, n_sweeps: int, clock
     for sweep in range(n_sweeps):
         U, _ = solve(by_row, V)
         V, energy = solve(by_column, U)
-        clock(sweep + 1, 1 - np.sqrt(max(0.0, 1 - energy / norm**2)))
+        clock(sweep + 1, 1.0 - float(np.sqrt(max(0.0, 1 - energy / norm**2))))
 
 
 def pyttb_tucker(tensor: Any, V: np.ndarray, n_sweeps: int) -> float:

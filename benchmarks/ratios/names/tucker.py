@@ -34,7 +34,7 @@ class Clock:
 
     def __call__(self, sweep: int, fit: float) -> None:
         self.marks.append((time.perf_counter(), time.process_time()))
-        self.fit = fit
+        self.fit = float(fit)
 
     def sweep_time(self) -> SweepTime:
         (start, cpu_start), *_, (end, cpu_end) = self.marks
@@ -97,8 +97,8 @@ def one_sweep(options: Options, n: int, nnz: int, rank: int, dtype: Any) -> Work
         least_seconds=0.0,
         finish=mark,
         notes=[
-            f"{n} x {n} x 4, {tensor.nnz} random entries, rank ({rank}, {rank}, 4), {np.dtype(dtype).name}; seconds "
-            f"of a sweep, the mean of sweeps 2 to {SWEEPS} from the same start; the fit is that after the last",
+            f"{n} x {n} x 4, {tensor.nnz} random entries, rank ({rank}, {rank}, 4), {np.dtype(dtype).name}; "
+            f"seconds of a sweep, the mean of sweeps 2 to {SWEEPS} from the same start; the fit is after the last",
             "plain: scipy's sparse product for all slices at once, the Gram matrix by numpy (BLAS syrk), its "
             "leading eigenvectors by LAPACK (syevr), and their product, with the row's threads for BLAS",
         ],
