@@ -17,12 +17,15 @@ from .dda import DDA
 from .encoder import Encoder
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
+from .mrlsa import MRLSA, RawRelations
 from .neighbors import NearestNeighborClassifier
 from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
+from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
 from .thesaurus import Thesaurus
+from .tucker import Tucker
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
 from .wordnet import WordNet
@@ -34,6 +37,7 @@ __all__ = [
     "CLLSI",
     "DDA",
     "LSA",
+    "MRLSA",
     "OPCA",
     "PILSA",
     "WTMF",
@@ -45,10 +49,13 @@ __all__ = [
     "LogTfIdf",
     "MultiTermCounter",
     "NearestNeighborClassifier",
+    "RawRelations",
     "SavedModelError",
+    "SparseTensor",
     "TermCounter",
     "TfIdf",
     "Thesaurus",
+    "Tucker",
     "WordByWord",
     "WordNet",
     "__version__",

@@ -311,9 +311,9 @@ class RawRelations(_Relational):
     Examples
     --------
     >>> import semproj as sj
-    >>> relations = {"synonym": [[1, 1, 0, 0]], "antonym": [[0, 0, 1, 1]]}
-    >>> thesaurus = sj.Thesaurus(["joy", "gladness", "sorrow", "sadness"], ["joy"], relations)
-    >>> sj.mrlsa.RawRelations().fit(thesaurus).degree("gladness", ["sorrow", "joy"], "antonym")
+    >>> relations = {"synonym": [[1, 1, 0], [0, 0, 1]], "antonym": [[0, 0, 1], [0, 1, 0]]}
+    >>> thesaurus = sj.Thesaurus(["joy", "gladness", "sorrow"], ["joy", "sorrow"], relations)
+    >>> sj.RawRelations().fit(thesaurus).degree("joy", ["sorrow", "gladness"], "antonym")
     array([0.5, 0. ], dtype=float32)
     """
 
