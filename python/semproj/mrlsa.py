@@ -18,7 +18,7 @@ from ._types import Array
 from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
 from .retrieval import top_k
 from .tensor import SparseTensor
-from .thesaurus import Thesaurus, normal_word
+from .thesaurus import Thesaurus, UnknownWordError, normal_word
 from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
@@ -69,7 +69,7 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        KeyError
+        UnknownWordError
             A word is not in the vocabulary; ask with ``word in model``.
         """
         check_is_fitted(self, "words_")
@@ -103,7 +103,7 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         listed = [words] if isinstance(words, str) else list(words)
         columns = [self.vocabulary_.get(normal_word(word), -1) for word in listed]
         if -1 in columns:
-            raise KeyError(f"{name}: {listed[columns.index(-1)]!r} is not in the vocabulary")
+            raise UnknownWordError(f"{name}: {listed[columns.index(-1)]!r} is not in the vocabulary")
         return np.array(columns, np.int64)
 
     def _checked_relation(self, relation: str, name: str) -> str:
@@ -156,14 +156,14 @@ class MRLSA(_Relational):
     Examples
     --------
     >>> import semproj as sj
-    >>> syn = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 1, 0, 0, 1]]
-    >>> ant = [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 1, 0]]
-    >>> words = ["joy", "gladness", "sorrow", "sadness", "delight"]
-    >>> thesaurus = sj.Thesaurus(words, ["joy", "sorrow", "delight"], {"synonym": syn, "antonym": ant})
+    >>> words = ["joy", "gladness", "delight", "sorrow", "sadness", "table"]
+    >>> syn = [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]]
+    >>> ant = [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
+    >>> thesaurus = sj.Thesaurus(words, ["joy", "gladness", "sorrow", "table"], {"synonym": syn, "antonym": ant})
     >>> model = sj.MRLSA(n_components=3, random_state=0).fit(thesaurus)
-    >>> model.degree("joy", "sadness", "antonym") > model.degree("joy", "delight", "antonym")
+    >>> model.degree("joy", "sadness", "antonym") > model.degree("joy", "gladness", "antonym")
     True
-    >>> [word for word, _ in model.top_words("delight", "antonym", k=2)]
+    >>> sorted(word for word, _ in model.top_words("delight", "antonym", k=2))
     ['sadness', 'sorrow']
     """
 
@@ -311,8 +311,8 @@ class RawRelations(_Relational):
     Examples
     --------
     >>> import semproj as sj
-    >>> relations = {"synonym": [[1, 1, 0], [0, 0, 1]], "antonym": [[0, 0, 1], [0, 1, 0]]}
-    >>> thesaurus = sj.Thesaurus(["joy", "gladness", "sorrow"], ["joy", "sorrow"], relations)
+    >>> relations = {"synonym": [[1, 1, 0], [0, 0, 0]], "antonym": [[0, 0, 1], [0, 0, 0]]}
+    >>> thesaurus = sj.Thesaurus(["joy", "gladness", "sorrow"], ["joy", "nothing"], relations)
     >>> sj.RawRelations().fit(thesaurus).degree("joy", ["sorrow", "gladness"], "antonym")
     array([0.5, 0. ], dtype=float32)
     """
