@@ -39,7 +39,61 @@ from .kernels import Projection
 SMALL = 64  # a mode is solved exactly in every sweep where one side of its unfolding is this short
 FEW = 512  # ... and in the first sweep up to this, or up to EXACT times the rank
 EXACT = 8
+FAR = 10.0  # condition at which a basis is made orthonormal in place
 FIRST_RELAXATION, LEAST_RELAXATION, MOST_RELAXATION, RELAXATION_STEP = 1.4, 1.1, 1.8, 0.15
+
+
+class Basis:
+    """Orthonormal columns, kept as ``tall @ mix``.
+
+    Multiplying with the small matrix can wait: it is done on the side of the core, which is small as well, until
+    `mix` is far from orthogonal.
+    """
+
+    def __init__(self, tall: Array, n_threads: int) -> None:
+        self.tall, self._n_threads = tall, n_threads
+        self._reset()
+
+    def _reset(self) -> None:
+        self.mix = self.unmix = self._one = np.eye(self.tall.shape[1])
+        self._condition = 1.0
+
+    def orthonormalize(self) -> None:
+        """Choose `mix` anew, for the orthonormal columns that are nearest to what they are now."""
+        gram = self.mix.T @ _core.tall_cross(self.tall, self.tall, self._n_threads) @ self.mix
+        lengths, Q = np.linalg.eigh(gram)
+        if len(lengths) and not lengths[0] > 0:
+            raise ValueError("tensor: the factors are not finite; the values are too large for their dtype")
+        roots = np.sqrt(lengths)
+        self.mix = self.mix @ ((Q / roots) @ Q.T)
+        self.unmix = ((Q * roots) @ Q.T) @ self.unmix
+        self._condition *= float((roots[-1:] / roots[:1]).prod())
+        if self._condition > FAR:
+            self.apply_mix()
+
+    def apply_mix(self) -> None:
+        """Make `tall` itself orthonormal."""
+        if self.mix is self._one:
+            return
+        for begin in range(0, len(self.tall), BLOCK_ROWS):
+            part = self.tall[begin : begin + BLOCK_ROWS]
+            part[:] = product(part, self.mix, self._n_threads)
+        self._reset()
+
+    def copy_to(self, other: Basis | None) -> Basis:
+        """The same, in the memory of another one."""
+        if other is None:
+            other = Basis(np.empty_like(self.tall), self._n_threads)
+        np.copyto(other.tall, self.tall)
+        other.mix, other.unmix, other._condition = self.mix, self.unmix, self._condition
+        return other
+
+    def state(self) -> dict[str, Array]:
+        return {"tall": self.tall, "mix": self.mix, "unmix": self.unmix, "condition": np.array([self._condition])}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self.tall, self.mix, self.unmix = state["tall"], state["mix"], state["unmix"]
+        self._condition = float(state["condition"][0])
 
 
 class Hooi:
@@ -59,8 +113,8 @@ class Hooi:
     ) -> None:
         shape = data.shape
         self.ranks, self.key, self.n_threads = ranks, key, n_threads
-        # Of shape (n_rows, rank), orthonormal; None for modes that are not compressed, or not yet known.
-        self.factors: list[Array | None] = [None] * len(shape)
+        # Of n_rows rows; None for modes that are not compressed, or not yet known.
+        self.bases: list[Basis | None] = [None] * len(shape)
         self.dtype = data.values.dtype
         self.modes = [j for j in range(len(shape)) if ranks[j] < shape[j]]
         scratch = Scratch(self.dtype)
@@ -76,7 +130,7 @@ class Hooi:
         # A Gram matrix tells directions from nothing down to this part of the largest one's energy.
         self._least = 64 * float(np.finfo(self.dtype).eps)
         self._packed: tuple[int | None, Projection | None] = (None, None)
-        self._before: Array | None = None  # the last relaxed mode's factor before its step
+        self._before: Basis | None = None  # the last relaxed mode before its step
 
     def sweep(self) -> float:
         """Improve every factor once; returns the energy of the core."""
@@ -91,24 +145,33 @@ class Hooi:
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What `restore` needs to go on from here."""
-        arrays = {f"factor_{j}": self._factor(j) for j in self.modes}
+        arrays = {f"{name}_{j}": array for j in self.modes for name, array in self._basis(j).state().items()}
         return {**arrays, "core": self.core}, {"energies": self.energies, "relaxation": self.relaxation}
 
     def restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         """Go on from an earlier state."""
         for j in self.modes:
-            self.factors[j] = arrays[f"factor_{j}"]
+            mine = {name.removesuffix(f"_{j}"): a for name, a in arrays.items() if name.endswith(f"_{j}")}
+            self.set_factor(j, mine["tall"])
+            self._basis(j).restore(mine)
         self.core = arrays["core"]
         self.energies, self.relaxation = list(scalars["energies"]), float(scalars["relaxation"])
 
+    def set_factor(self, j: int, factor: Array) -> None:
+        """Orthonormal columns for a mode."""
+        self.bases[j] = Basis(factor, self.n_threads)
+        self._changed(j)
+
     def canonical(self) -> tuple[Array, list[Array | None]]:
         """Core and factors, turned so that the core's slices along each mode are orthogonal, the largest first."""
-        core, factors = self.core, list(self.factors)
+        core: Array = self.core
+        factors: list[Array | None] = [None] * core.ndim
         for j in self.modes:
-            S = _unfold(core, j)
+            S = core.transpose((j, *(a for a in range(core.ndim) if a != j))).reshape(core.shape[j], -1)
             turn = np.linalg.eigh(S @ S.T)[1][:, ::-1]
-            factors[j] = product(self._factor(j), turn, self.n_threads)
-            core = np.moveaxis(np.tensordot(turn, core, axes=(0, j)), 0, j)
+            basis = self._basis(j)
+            factors[j] = product(basis.tall, basis.mix @ turn, self.n_threads)
+            core = _multiply(core, {j: turn.T})
         return core, factors
 
     def needs_start(self, j: int) -> bool:
@@ -138,12 +201,12 @@ class Hooi:
             self._step(j, self.relaxation)
         if self.relaxed:
             last = self.relaxed[-1]
-            self._before = _copied(self._factor(last), self._before)
+            self._before = self._basis(last).copy_to(self._before)
             self._step(last, self.relaxation)
             self._finish(last)
             if np.vdot(self.core, self.core) < self.energies[-1] * (1 - self._least):
-                self.factors[last], self._before = self._before, self.factors[last]
-                self._packed = (None, None)
+                self.bases[last], self._before = self._before, self.bases[last]
+                self._changed(last)
                 self._set_core(last)
                 self._step(last, LEAST_RELAXATION)
                 self._finish(last)
@@ -171,33 +234,42 @@ class Hooi:
 
     def _step(self, j: int, relaxation: float) -> None:
         """One relaxed step of a mode, with the core as it is."""
-        Y, U = self.unfoldings[j], self._factor(j)
-        S = _unfold(self.core, j, Y.axes)
+        Y, basis = self.unfoldings[j], self._basis(j)
+        axes = (j, *Y.axes)
+        S = self.core.transpose(axes).reshape(self.ranks[j], -1)
         weights, Q = np.linalg.eigh(S @ S.T)
         # Directions without energy stay where they are.
         there = weights > self._least * weights[-1]
         inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=there)
-        B = (((S.T @ Q) * inverse) @ Q.T).astype(U.dtype)
+        B = ((Q * inverse) @ (Q.T @ S)).reshape([self.ranks[a] for a in axes])
+        B = _multiply(B, {0: basis.unmix.T, **{i: b.mix for i, b in self._compressed(axes) if i > 0}})
+        B = np.ascontiguousarray(B.reshape(self.ranks[j], -1).T, dtype=self.dtype)
         done = 0
         for block, rows in self._rows(j):
-            part = U[block.begin : block.end]
+            part = basis.tall[block.begin : block.end]
             _core.tall_multiply(rows, Y.select(block, B), relaxation, 1.0 - relaxation, part, self.n_threads)
             done = block.end
-        U[done:] *= U.dtype.type(1.0 - relaxation)
-        self._orthonormalize(U)
+        basis.tall[done:] *= self.dtype.type(1.0 - relaxation)
+        basis.orthonormalize()
         self._changed(j)
 
     def _set_core(self, j: int) -> None:
         """The core, from the unfolding of mode j."""
-        Y, U = self.unfoldings[j], self._factor(j)
+        Y, tall = self.unfoldings[j], self._basis(j).tall
         S = np.zeros((self.ranks[j], Y.n_whole, Y.columns // Y.n_whole))
         for block, rows in self._rows(j):
-            part = _core.tall_cross(U[block.begin : block.end], rows, self.n_threads)
+            part = _core.tall_cross(tall[block.begin : block.end], rows, self.n_threads)
             S[:, slice(None) if block.present is None else block.present] += part.reshape(len(S), -1, S.shape[2])
-        self._fold_core(j, S)
+        axes = (j, *Y.axes)
+        core = S.reshape([self.ranks[a] for a in axes])
+        self._fold_core(j, _multiply(core, {i: basis.mix.T for i, basis in self._compressed(axes)}))
 
     def _solve(self, j: int) -> None:
         """The best factor of a mode, and the core."""
+        for basis in self.bases:
+            if basis is not None:
+                basis.apply_mix()
+        self._packed = (None, None)
         if self.unfoldings[j].n_rows <= self.unfoldings[j].columns:
             self._solve_rows(j)
         else:
@@ -215,7 +287,7 @@ class Hooi:
         across = np.ascontiguousarray(whole.T)
         _, E = interruptible(np.linalg.eigh, _core.tall_cross(across, across, self.n_threads))
         U = np.ascontiguousarray(E[:, ::-1][:, : self.ranks[j]])
-        self.factors[j] = U.astype(self.dtype)
+        self.set_factor(j, U.astype(self.dtype))
         self._fold_core(j, U.T @ whole)
 
     def _solve_columns(self, j: int) -> None:
@@ -236,55 +308,50 @@ class Hooi:
         for block, rows in self._rows(j):
             chosen = Y.select(block, combined)
             _core.tall_multiply(rows, chosen, 1.0, 0.0, U[block.begin : block.end], self.n_threads)
-        E = E @ self._orthonormalize(U)
+        basis = Basis(U, self.n_threads)
+        basis.orthonormalize()
+        E = E @ basis.mix
+        basis.apply_mix()
         missing = rank - len(weights)  # an unfolding of lower rank has no more
-        full, values = np.pad(U, ((0, 0), (0, missing))), np.pad(weights, (0, missing))
-        self.factors[j] = complete(full, values, self.key)[0]
+        full, values = np.pad(basis.tall, ((0, 0), (0, missing))), np.pad(weights, (0, missing))
+        self.set_factor(j, complete(full, values, self.key)[0])
         self._fold_core(j, np.pad(E.T @ gram, ((0, missing), (0, 0))))
 
     def _rows(self, j: int) -> Iterator[tuple[Block, Array]]:
         Y = self.unfoldings[j]
+        talls = [None if basis is None else basis.tall for basis in self.bases]
         if self._packed[0] != Y.leaf or Y.leaf is None:
             self._packed = (None, None)  # the old one goes before the new one comes
-            self._packed = (Y.leaf, Y.pack(self.factors))
-        return Y.rows(self.factors, self._packed[1])
+            self._packed = (Y.leaf, Y.pack(talls))
+        return Y.rows(talls, self._packed[1])
 
     def _changed(self, j: int) -> None:
         if self._packed[0] == j:
             self._packed = (None, None)
 
-    def _factor(self, j: int) -> Array:
-        factor = self.factors[j]
-        assert factor is not None
-        return factor
+    def _basis(self, j: int) -> Basis:
+        basis = self.bases[j]
+        assert basis is not None
+        return basis
+
+    def _compressed(self, axes: tuple[int, ...]) -> list[tuple[int, Basis]]:
+        """Places among some axes that belong to compressed modes, with their bases."""
+        return [(i, self._basis(a)) for i, a in enumerate(axes) if a in self.modes]
 
     def _fold_core(self, j: int, S: Array) -> None:
+        """Take a core that has mode j first, then the others in the order of its unfolding."""
         axes = (j, *self.unfoldings[j].axes)
         core = S.reshape([self.ranks[a] for a in axes]).transpose(np.argsort(axes))
         if not np.isfinite(core).all():
             raise ValueError("tensor: the core is not finite; the values are too large for their dtype")
         self.core = np.ascontiguousarray(core)
 
-    def _orthonormalize(self, U: Array) -> Array:
-        """The nearest orthonormal columns, in place; returns what U was multiplied with."""
-        lengths, Q = np.linalg.eigh(_core.tall_cross(U, U, self.n_threads))
-        if len(lengths) and not lengths[0] > 0:
-            raise ValueError("tensor: the factors are not finite; the values are too large for their dtype")
-        T: Array = (Q / np.sqrt(lengths)) @ Q.T
-        for begin in range(0, len(U), BLOCK_ROWS):
-            part = U[begin : begin + BLOCK_ROWS]
-            part[:] = product(part, T, self.n_threads)
-        return T
 
-
-def _unfold(core: Array, j: int, axes: tuple[int, ...] | None = None) -> Array:
-    """The core as a matrix: mode j along the rows, the others, in this order, along the columns."""
-    rest = [a for a in range(core.ndim) if a != j] if axes is None else axes
-    return core.transpose((j, *rest)).reshape(core.shape[j], -1)
-
-
-def _copied(U: Array, to: Array | None) -> Array:
-    if to is None:
-        return U.copy()
-    np.copyto(to, U)
-    return to
+def _multiply(core: Array, matrices: dict[int, Array]) -> Array:
+    """Some modes of an array of the core's size, each times a matrix."""
+    for mode, matrix in matrices.items():
+        if mode == core.ndim - 1:
+            core = core @ matrix.T
+        else:
+            core = np.moveaxis(np.tensordot(matrix, core, axes=(1, mode)), 0, mode)
+    return core

@@ -218,16 +218,15 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
             if not isinstance(self.init, str):
                 given = self._given(j, data.shape[j], ranks[j])[data.orders[j]][:n]
                 try:
-                    hooi.factors[j] = orthonormal(np.ascontiguousarray(given, dtype=dtype), threads)
+                    factor = orthonormal(np.ascontiguousarray(given, dtype=dtype), threads)
                 except np.linalg.LinAlgError as error:
                     raise ValueError(f"init[{j}]: {error}, on the indices that have entries") from None
             elif self.init == "hosvd":
                 with progress_bar(self.progress, f"Tucker, start of mode {j}", None) as bar:
-                    hooi.factors[j] = leading_of_unfolding(
-                        data, j, ranks[j], key=key, n_threads=threads, progress=bar
-                    )
+                    factor = leading_of_unfolding(data, j, ranks[j], key=key, n_threads=threads, progress=bar)
             else:
-                hooi.factors[j] = random_factor(n, ranks[j], dtype, key=key, stream=j, n_threads=threads)
+                factor = random_factor(n, ranks[j], dtype, key=key, stream=j, n_threads=threads)
+            hooi.set_factor(j, factor)
 
     def _given(self, j: int, size: int, rank: int) -> Array:
         if j >= len(self.init) or self.init[j] is None:
