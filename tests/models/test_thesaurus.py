@@ -9,7 +9,8 @@ import pytest
 
 import semproj as sj
 from semproj.thesaurus import Thesaurus, UnknownWordError, normal_word
-from semproj.thesaurus_readers import read_lists, read_table
+from semproj.thesaurus_readers import read_lists, read_table, read_wordnet
+from tests.models.test_wordnet import write
 
 
 def small() -> Thesaurus:
@@ -100,3 +101,38 @@ def test_bad_input(tmp_path):
         read_lists(tmp_path / "x", "synonym", separator="")
     with pytest.raises(OSError, match="nowhere"):
         read_table(tmp_path / "nowhere.tsv")
+
+
+class TestWordNet:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        return write(tmp_path)
+
+    def test_relations(self, folder):
+        found = read_wordnet(folder)
+        place = dict(zip(found.entries, range(len(found.entries)), strict=True))
+
+        def words(entry: str, relation: str) -> set[str]:
+            return {found.words[i] for i in found[relation][place[entry]].indices}
+
+        assert words("00000020-n", "synonym") == {"wolf", "canis lupus"}
+        assert words("00000020-n", "hypernym") == {"entity"}
+        assert words("00000010-n", "hyponym") == {"wolf", "canis lupus", "glass", "drinking glass"}
+        assert words("00000010-v", "derived") == {"cup"}  # one word of the synset that it points to
+        assert words("00000010-a", "similar") == {"tiny", "bantam"}
+        # A synset's antonyms are all words of the other; a satellite has those of its head, and is one of theirs.
+        assert words("00000010-a", "antonym") == {"large", "big"}
+        assert words("00000030-a", "antonym") == {"large", "big"}
+        assert words("00000020-a", "antonym") == {"small", "tiny", "bantam"}
+
+    def test_choices(self, folder):
+        direct = read_wordnet(folder, indirect=False, relations=("antonym",), pos="a")
+        assert list(direct) == ["synonym", "antonym"]
+        assert all(name.endswith("-a") for name in direct.entries)
+        assert direct.related("large", "antonym") == ["small"]
+        with pytest.raises(KeyError):
+            direct.related("wolf", "synonym")
+        with pytest.raises(ValueError, match="pos"):
+            read_wordnet(folder, pos="x")
+        with pytest.raises(ValueError, match="relations"):
+            read_wordnet(folder, relations=("meronym",))
