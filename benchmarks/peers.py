@@ -37,7 +37,7 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch")
+    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
@@ -69,6 +69,61 @@ def sklearn_cca(views: Sequence[np.ndarray], k: int) -> list[np.ndarray]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # a component that needs more than 500 steps
         model = CCA(n_components=k, scale=False).fit(*views)
     return [model.x_rotations_, model.y_rotations_]
+
+
+def plain_hooi(slices: Sequence[csr_matrix], V: np.ndarray, n_sweeps: int, clock: Callable[..., Any]) -> None:
+    """HOOI for (R, R, number of slices) as scipy and BLAS have it; `clock(sweep, fit)` after each sweep."""
+    from scipy.linalg import eigh
+    from scipy.sparse import vstack
+
+    m, rank = len(slices), V.shape[1]
+    # Row i of all slices together, so that one product makes all columns of Y without a copy.
+    n, p = slices[0].shape
+    by_row = vstack(slices).tocsr()[np.arange(n * m).reshape(m, n).T.ravel()]
+    by_column = vstack([matrix.T for matrix in slices]).tocsr()[np.arange(p * m).reshape(m, p).T.ravel()]
+    norm = np.sqrt(sum(float(np.vdot(matrix.data, matrix.data)) for matrix in slices))
+
+    def solve(X: csr_matrix, factor: np.ndarray) -> tuple[np.ndarray, float]:
+        Y = (X @ factor).reshape(X.shape[0] // m, m * rank)
+        top = (m * rank - rank, m * rank - 1)
+        values, E = eigh(Y.T @ Y, subset_by_index=top, overwrite_a=True, check_finite=False)
+        return Y @ (E / np.sqrt(values)), float(values.sum(dtype=np.float64))
+
+    for sweep in range(n_sweeps):
+        U, _ = solve(by_row, V)
+        V, energy = solve(by_column, U)
+        clock(sweep + 1, 1.0 - float(np.sqrt(max(0.0, 1 - energy / norm**2))))
+
+
+def pyttb_tucker(tensor: Any, V: np.ndarray, n_sweeps: int) -> float:
+    """tucker_als of a sparse tensor of three modes, the third not compressed; returns the fit."""
+    import pyttb
+
+    X = pyttb.sptensor(np.ascontiguousarray(tensor.coords.T), tensor.values[:, None].copy(), tensor.shape)
+    rank, m = V.shape[1], tensor.shape[2]
+    first = np.zeros((tensor.shape[0], rank))  # is solved before it is used
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it casts complex eigenvectors to real ones
+        found = pyttb.tucker_als(
+            X, np.array([rank, rank, m]), stoptol=0, maxiters=n_sweeps, init=[first, V, np.eye(m)], printitn=0
+        )
+    return float(found[2]["fit"])
+
+
+def tensorly_sparse_tucker() -> str:
+    """What tensorly's sparse Tucker does with a small sparse tensor."""
+    if available("tensorly") is None or available("sparse") is None:
+        return "not installed"
+    import sparse
+    from tensorly.contrib.sparse.decomposition import tucker
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tucker(sparse.random((30, 30, 4), density=0.1, random_state=0), rank=[3, 3, 4])
+    except Exception as error:  # whatever it raises is what is reported
+        return f"tensorly.contrib.sparse.decomposition.tucker raises {type(error).__name__}: {error}"
+    return "tensorly.contrib.sparse.decomposition.tucker ran; it is not timed here"
 
 
 def _mkl_library() -> Path | None:

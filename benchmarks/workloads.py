@@ -91,6 +91,21 @@ def log_counts(counts: csr_matrix) -> csr_matrix:
     return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
+def random_slices(n_rows: int, n_columns: int, n_slices: int, nnz: int, dtype: type, seed: int = 0) -> list:
+    """Sparse matrices (CSR, sorted indices) with entries at random, all equally likely."""
+    rng = np.random.default_rng(seed)
+    which = rng.integers(0, n_slices, nnz)
+    rows, columns = rng.integers(0, n_rows, nnz), rng.integers(0, n_columns, nnz)
+    values = rng.random(nnz).astype(dtype)
+    slices = []
+    for k in range(n_slices):
+        mine = which == k
+        matrix = csr_matrix((values[mine], (rows[mine], columns[mine])), shape=(n_rows, n_columns))
+        matrix.sort_indices()
+        slices.append(matrix)
+    return slices
+
+
 def dense(n_rows: int, n_columns: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n_rows, n_columns), dtype=np.float32)
 

@@ -35,6 +35,7 @@ void use_blas(const py::dict& capsules) {
   };
   const auto functions = [&]<class T>(BlasFunctions<T> f, const std::string& prefix) {
     f.gemm = reinterpret_cast<decltype(f.gemm)>(pointer((prefix + "gemm").c_str()));
+    f.syrk = reinterpret_cast<decltype(f.syrk)>(pointer((prefix + "syrk").c_str()));
     f.trsm = reinterpret_cast<decltype(f.trsm)>(pointer((prefix + "trsm").c_str()));
     f.potrf = reinterpret_cast<decltype(f.potrf)>(pointer((prefix + "potrf").c_str()));
     return f;

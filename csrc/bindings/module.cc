@@ -13,5 +13,6 @@ PYBIND11_MODULE(_core, m) {
   register_text(m);
   register_spgemm(m);
   register_alignment(m);
+  register_tucker(m);
   register_wordbyword(m);
 }

@@ -21,7 +21,7 @@ const BlasFunctions<T>& functions() {
   }
 }
 
-constexpr char kLeft = 'L', kRight = 'R', kUpper = 'U', kNot = 'N', kTransposed = 'T';
+constexpr char kLeft = 'L', kRight = 'R', kLower = 'L', kUpper = 'U', kNot = 'N', kTransposed = 'T';
 
 }  // namespace
 
@@ -40,6 +40,11 @@ void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, T alpha, cons
           int ldb, T beta, T* c, int ldc) {
   const char ta = transpose_a ? 'T' : 'N', tb = transpose_b ? 'T' : 'N';
   functions<T>().gemm(&tb, &ta, &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc);
+}
+
+template <class T>
+void gram_triangle(int n, int k, T alpha, const T* a, int lda, T beta, T* c, int ldc) {
+  functions<T>().syrk(&kLower, &kNot, &n, &k, &alpha, a, &lda, &beta, c, &ldc);
 }
 
 template <class T>
@@ -67,6 +72,8 @@ template void gemm(bool, bool, int, int, int, float, const float*, int, const fl
                    int);
 template void gemm(bool, bool, int, int, int, double, const double*, int, const double*, int, double, double*,
                    int);
+template void gram_triangle(int, int, float, const float*, int, float, float*, int);
+template void gram_triangle(int, int, double, const double*, int, double, double*, int);
 template void solve_triangle(bool, int, int, const float*, int, float*, int);
 template void solve_triangle(bool, int, int, const double*, int, double*, int);
 template void solve_triangle_right(int, int, const float*, int, float*, int);

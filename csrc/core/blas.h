@@ -10,6 +10,8 @@ struct BlasFunctions {
   void (*gemm)(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                const T* alpha, const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c,
                const int* ldc) = nullptr;
+  void (*syrk)(const char* uplo, const char* trans, const int* n, const int* k, const T* alpha, const T* a,
+               const int* lda, const T* beta, T* c, const int* ldc) = nullptr;
   void (*trsm)(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
                const int* n, const T* alpha, const T* a, const int* lda, T* b, const int* ldb) = nullptr;
   void (*potrf)(const char* uplo, const int* n, T* a, const int* lda, int* info) = nullptr;
@@ -29,6 +31,10 @@ bool has_blas();
 template <class T>
 void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, T alpha, const T* a, int lda, const T* b,
           int ldb, T beta, T* c, int ldc);
+
+// The upper triangle of C (n x n) = alpha A'A + beta C, for A (k x n).
+template <class T>
+void gram_triangle(int n, int k, T alpha, const T* a, int lda, T beta, T* c, int ldc);
 
 // B (n x columns) = op(L)^-1 B for lower triangular L (n x n).
 template <class T>

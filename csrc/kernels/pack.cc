@@ -1,4 +1,6 @@
-// Packing a projection: once per model, t d elements read and written, tiles in parallel.
+// Packing a projection: t d elements read and written, tiles in parallel. Solvers pack in every iteration, in
+// the precision they have: then a tile needs no scale, and is cut into blocks of terms that are checked as
+// they are copied.
 
 #include <algorithm>
 #include <cmath>
@@ -30,13 +32,7 @@ uint16_t to_half(float x) {
   return static_cast<uint16_t>(sign | rounded >> 13);
 }
 
-// How one element of a line is written, by storage. `c` is the column within the tile.
-struct PutF64 {
-  static void put(char* line, int c, double value) { reinterpret_cast<double*>(line)[c] = value; }
-};
-struct PutF32 {
-  static void put(char* line, int c, float value) { reinterpret_cast<float*>(line)[c] = value; }
-};
+// How one element of a scaled line is written, by storage. `c` is the column within the tile.
 struct PutF16 {
   static void put(char* line, int c, float value) { reinterpret_cast<uint16_t*>(line)[c] = to_half(value); }
 };
@@ -62,33 +58,59 @@ void fill_lines(const SourceTile<T>& source, const double* inverse, char* line, 
                 int padded) {
   for (int64_t t = 0; t < source.n_terms; ++t, line += line_bytes) {
     const T* row = source.row(t);
-    if (inverse == nullptr && source.component_stride == 1) {
-      for (int c = 0; c < source.cols; ++c) Put::put(line, c, row[c]);
-    } else {
-      for (int c = 0; c < source.cols; ++c) {
-        Put::put(line, c, row[c * source.component_stride] * (inverse == nullptr ? 1.0 : inverse[c]));
-      }
-    }
+    for (int c = 0; c < source.cols; ++c) Put::put(line, c, row[c * source.component_stride] * inverse[c]);
     for (int c = source.cols; c < padded; ++c) Put::put(line, c, 0.0);
   }
 }
 
-// The largest magnitude of each column; throws for an element that the storage could only hold as infinity.
+constexpr int64_t kBlockTerms = 4096;  // of an unscaled tile, in one task
+
+[[noreturn]] void throw_not_finite(int64_t term, int64_t component) {
+  throw std::invalid_argument("projection: not finite in its storage at term " + std::to_string(term) +
+                              ", component " + std::to_string(component));
+}
+
+// Lines of Stored elements for the terms [begin, end) of a tile, which starts at column `first`.
 template <class Stored, class T>
-void measure(const SourceTile<T>& source, int64_t first, Stored* largest) {
+void copy_lines(const SourceTile<T>& source, Block terms, int64_t first, char* lines, int64_t line_bytes) {
+  const auto padded = static_cast<int>(line_bytes / static_cast<int64_t>(sizeof(Stored)));
+  for (int64_t t = terms.begin; t < terms.end; ++t) {
+    const T* row = source.row(t);
+    auto* line = reinterpret_cast<Stored*>(lines + t * line_bytes);
+    Stored zero = 0;  // stays zero as long as everything is finite
+    if (source.component_stride == 1) {
+      for (int c = 0; c < source.cols; ++c) line[c] = static_cast<Stored>(row[c]);
+    } else {
+      for (int c = 0; c < source.cols; ++c) line[c] = static_cast<Stored>(row[c * source.component_stride]);
+    }
+    for (int c = source.cols; c < padded; ++c) line[c] = 0;
+    Stored lanes[8] = {};  // so that the sum is of independent parts
+    for (int c = 0; c < padded; c += 8) {
+      for (int l = 0; l < 8; ++l) lanes[l] += line[c + l] * 0;
+    }
+    for (const Stored lane : lanes) zero += lane;
+    if (zero == 0) continue;
+    int c = 0;
+    while (std::isfinite(line[c])) ++c;
+    throw_not_finite(t, first + c);
+  }
+}
+
+// The largest magnitude of each column; throws for an element that the storage could only hold as infinity.
+template <class T>
+void measure(const SourceTile<T>& source, int64_t first, float* largest) {
   for (int64_t t = 0; t < source.n_terms; ++t) {
     const T* row = source.row(t);
-    Stored zero = 0;  // stays zero as long as everything is finite
+    float zero = 0;  // stays zero as long as everything is finite
     for (int c = 0; c < source.cols; ++c) {
-      const auto v = static_cast<Stored>(row[c * source.component_stride]);
+      const auto v = static_cast<float>(row[c * source.component_stride]);
       zero += v * 0;
       largest[c] = std::max(largest[c], std::abs(v));
     }
     if (zero == 0) continue;
     int c = 0;
-    while (std::isfinite(static_cast<Stored>(row[c * source.component_stride]))) ++c;
-    throw std::invalid_argument("projection: not finite in its storage at term " + std::to_string(t) +
-                                ", component " + std::to_string(first + c));
+    while (std::isfinite(static_cast<float>(row[c * source.component_stride]))) ++c;
+    throw_not_finite(t, first + c);
   }
 }
 
@@ -129,20 +151,31 @@ PackedProjection::PackedProjection(const T* source, int64_t n_terms, int64_t n_c
   if (storage == Storage::float16 || storage == Storage::int8)
     scale_.assign(static_cast<size_t>(n_tiles() * simd::kTileColumns), 1.0f);
 
+  const auto source_tile = [&](int64_t tile) {
+    return SourceTile<T>{source + tile * simd::kTileColumns * component_stride, n_terms, term_stride,
+                         component_stride, static_cast<int>(tile_columns(tile))};
+  };
+  if (storage == Storage::float64 || storage == Storage::float32) {
+    const int64_t blocks = block_count(n_terms, kBlockTerms);
+    parallel_for(n_tiles() * blocks, n_threads, [&](int64_t task, int) {
+      // The tiles of one block of terms follow each other: they share the lines of the source.
+      const int64_t tile = task % n_tiles(), first = tile * simd::kTileColumns;
+      const Block terms = block_at(n_terms, kBlockTerms, task / n_tiles());
+      char* lines = data_.get() + offset(tile);
+      storage == Storage::float64
+          ? copy_lines<double>(source_tile(tile), terms, first, lines, tile_bytes(tile))
+          : copy_lines<float>(source_tile(tile), terms, first, lines, tile_bytes(tile));
+    });
+    return;
+  }
+
   parallel_for(n_tiles(), n_threads, [&](int64_t tile, int) {
     const int64_t first = tile * simd::kTileColumns, line_bytes = tile_bytes(tile);
-    const SourceTile<T> part{source + first * component_stride, n_terms, term_stride, component_stride,
-                             static_cast<int>(tile_columns(tile))};
+    const SourceTile<T> part = source_tile(tile);
     char* lines = data_.get() + offset(tile);
     const auto padded = static_cast<int>(line_bytes / element_bytes());
-    if (storage == Storage::float64) {
-      double largest[simd::kTileColumns] = {};
-      measure<double>(part, first, largest);
-      return fill_lines<PutF64>(part, nullptr, lines, line_bytes, padded);
-    }
     float largest[simd::kTileColumns] = {};
-    measure<float>(part, first, largest);
-    if (storage == Storage::float32) return fill_lines<PutF32>(part, nullptr, lines, line_bytes, padded);
+    measure(part, first, largest);
     double inverse[simd::kTileColumns];
     for (int c = 0; c < part.cols; ++c) {
       inverse[c] = 1.0 / (scale_[static_cast<size_t>(first + c)] = column_scale(storage, largest[c]));

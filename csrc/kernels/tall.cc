@@ -1,6 +1,7 @@
 #include "kernels/tall.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "core/blas.h"
@@ -10,45 +11,78 @@
 namespace semproj {
 namespace {
 
-constexpr int64_t kBlockRows = 512;     // summed in T before going to double
-constexpr int64_t kSlices = 8;          // partial results, added in order
-constexpr int64_t kPanelColumns = 256;  // of the result: skipping mirrored panels halves a Gram matrix
+constexpr int64_t kBlockRows = 512;
+constexpr int64_t kSumRows = 1024;       // of a cross product, summed in T before going to double
+constexpr int64_t kSlices = 8;           // partial results at most, added in order
+constexpr int64_t kTasks = 16;           // fewer slices where panels alone make as many
+constexpr int64_t kPanelColumns = 1280;  // of the result at most: BLAS is fastest when it sees whole rows
+constexpr int64_t kGramColumns = 512;    // narrower, as panels below the diagonal are skipped
+
+// How the result of a cross product is cut: panels of equal width, as BLAS is slow on narrow remainders.
+struct Panels {
+  int64_t width, count;
+  Panels(int64_t columns, int64_t widest)
+      : width(block_count(columns, block_count(columns, widest))), count(block_count(columns, width)) {}
+};
+
+// sum (m x n, rows `stride` apart) += product; of the upper triangle only when `triangle`.
+template <class T>
+void add_product(const std::vector<T>& product, int m, int n, bool triangle, double* sum, int64_t stride) {
+  for (int r = 0; r < m; ++r) {
+    const T* from = product.data() + static_cast<size_t>(r) * n;
+    for (int c = triangle ? r : 0; c < n; ++c) sum[r * stride + c] += from[c];
+  }
+}
 
 }  // namespace
 
 template <class T>
 void tall_cross(const MatrixView<const T>& a, const MatrixView<const T>& b, double* out, int n_threads) {
-  const bool symmetric = a.data == b.data && a.stride == b.stride && a.cols == b.cols;
-  const int64_t blocks = block_count(a.rows, kBlockRows),
-                slices = std::min(kSlices, std::max<int64_t>(blocks, 1));
-  const int64_t per_slice = block_count(blocks, slices);
-  const int64_t panels_a = block_count(a.cols, kPanelColumns), panels_b = block_count(b.cols, kPanelColumns);
   const int64_t size = a.cols * b.cols;
+  if (size == 0) return;
+  const bool symmetric = a.data == b.data && a.stride == b.stride && a.cols == b.cols;
+  const int64_t widest = symmetric ? kGramColumns : kPanelColumns;
+  const Panels across_a(a.cols, widest), across_b(b.cols, widest);
+  const int64_t pairs = across_a.count * across_b.count;
+  const int64_t blocks = block_count(a.rows, kSumRows);
+  const int64_t slices =
+      std::clamp<int64_t>(block_count(kTasks, pairs), 1, std::clamp<int64_t>(blocks, 1, kSlices));
+  const int64_t per_slice = block_count(blocks, slices);
   std::vector<double> partial(static_cast<size_t>(slices * size), 0.0);
 
-  parallel_for(slices * panels_a * panels_b, n_threads, [&](int64_t task, int) {
-    const int64_t slice = task / (panels_a * panels_b), pair = task % (panels_a * panels_b);
-    const int64_t i = pair / panels_b, j = pair % panels_b;
+  parallel_for(slices * pairs, n_threads, [&](int64_t task, int) {
+    const int64_t slice = task / pairs, i = task % pairs / across_b.count, j = task % across_b.count;
     if (symmetric && i > j) return;
-    const Block left = block_at(a.cols, kPanelColumns, i), right = block_at(b.cols, kPanelColumns, j);
+    const bool diagonal = symmetric && i == j;
+    const Block left = block_at(a.cols, across_a.width, i), right = block_at(b.cols, across_b.width, j);
     const auto m = static_cast<int>(left.end - left.begin), n = static_cast<int>(right.end - right.begin);
-    std::vector<T> product(static_cast<size_t>(m) * n);
     double* sum = partial.data() + slice * size + left.begin * b.cols + right.begin;
+    std::vector<T> product(std::is_same_v<T, double> ? 0 : static_cast<size_t>(m) * n);
     for (int64_t k = slice * per_slice; k < std::min(blocks, (slice + 1) * per_slice); ++k) {
-      const Block rows = block_at(a.rows, kBlockRows, k);
-      gemm(true, false, m, n, static_cast<int>(rows.end - rows.begin), T{1}, a.row(rows.begin) + left.begin,
-           static_cast<int>(a.stride), b.row(rows.begin) + right.begin, static_cast<int>(b.stride), T{0},
-           product.data(), n);
-      for (int r = 0; r < m; ++r) {
-        for (int c = 0; c < n; ++c) sum[r * b.cols + c] += product[static_cast<size_t>(r) * n + c];
+      const Block rows = block_at(a.rows, kSumRows, k);
+      const auto height = static_cast<int>(rows.end - rows.begin);
+      const auto multiply = [&](T beta, T* to, int64_t stride) {
+        const T* x = a.row(rows.begin) + left.begin;
+        const T* y = b.row(rows.begin) + right.begin;
+        if (diagonal) {
+          gram_triangle(m, height, T{1}, x, static_cast<int>(a.stride), beta, to, static_cast<int>(stride));
+        } else {
+          gemm(true, false, m, n, height, T{1}, x, static_cast<int>(a.stride), y, static_cast<int>(b.stride),
+               beta, to, static_cast<int>(stride));
+        }
+      };
+      if constexpr (std::is_same_v<T, double>) {
+        multiply(1.0, sum, b.cols);
+      } else {
+        multiply(T{0}, product.data(), n);
+        add_product(product, m, n, diagonal, sum, b.cols);
       }
     }
   });
 
   parallel_for(a.cols, n_threads, [&](int64_t r, int) {
     for (int64_t c = 0; c < b.cols; ++c) {
-      const bool mirrored = symmetric && r / kPanelColumns > c / kPanelColumns;
-      const int64_t at = mirrored ? c * b.cols + r : r * b.cols + c;
+      const int64_t at = symmetric && r > c ? c * b.cols + r : r * b.cols + c;
       double total = 0;
       for (int64_t s = 0; s < slices; ++s) total += partial[static_cast<size_t>(s * size + at)];
       out[r * b.cols + c] = total;

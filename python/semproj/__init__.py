@@ -12,15 +12,20 @@ from ._core import __version__
 from ._persist import SavedModelError, load
 from .cca import CCA
 from .cllsi import CLLSI
+from .contextspace import ContextSpace
 from .dda import DDA
 from .encoder import Encoder
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
+from .mrlsa import MRLSA, RawRelations
 from .neighbors import NearestNeighborClassifier
+from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
+from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
 from .thesaurus import Thesaurus
+from .tucker import Tucker
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
 from .wordnet import WordNet
@@ -32,19 +37,25 @@ __all__ = [
     "CLLSI",
     "DDA",
     "LSA",
+    "MRLSA",
     "OPCA",
     "PILSA",
     "WTMF",
+    "ContextSpace",
     "CustomWeighting",
     "Encoder",
+    "ExtendedWordSpace",
     "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",
     "NearestNeighborClassifier",
+    "RawRelations",
     "SavedModelError",
+    "SparseTensor",
     "TermCounter",
     "TfIdf",
     "Thesaurus",
+    "Tucker",
     "WordByWord",
     "WordNet",
     "__version__",

@@ -15,7 +15,7 @@ from ._types import Array
 from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
 from .lsa import LSA
 from .retrieval import top_k
-from .thesaurus import Thesaurus, UnknownWordError, normal_word
+from .thesaurus import Thesaurus, UnknownWordError, find_word
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
@@ -99,7 +99,7 @@ class _WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def __contains__(self, word: object) -> bool:
         check_is_fitted(self, "vocabulary_")
-        return isinstance(word, str) and normal_word(word) in self.vocabulary_
+        return find_word(self.vocabulary_, word) is not None
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
         """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
@@ -127,7 +127,7 @@ class _WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
         check_choice(unknown, "unknown", UNKNOWN)
         places = []
         for word in [words] if isinstance(words, str) else words:
-            place = self.vocabulary_.get(normal_word(word))
+            place = find_word(self.vocabulary_, word)
             if place is not None:
                 places.append(place)
             elif unknown == "error" or isinstance(words, str):

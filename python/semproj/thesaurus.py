@@ -44,6 +44,14 @@ class UnknownWordError(KeyError):
         return str(self.args[0])
 
 
+def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
+    """The number of a word as it is spelt, or else of its normal spelling; None if there is neither."""
+    if not isinstance(word, str):
+        return None
+    place = vocabulary.get(word)
+    return vocabulary.get(normal_word(word)) if place is None else place
+
+
 class Problem(NamedTuple):
     """What could not be read, and where."""
 
@@ -120,7 +128,7 @@ class Thesaurus(Persistent):
             raise KeyError(f"relation: this thesaurus has {known}, got {relation!r}") from None
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and normal_word(word) in self.vocabulary
+        return find_word(self.vocabulary, word) is not None
 
     def __iter__(self) -> Iterator[str]:
         """The names of the relations."""
@@ -141,7 +149,7 @@ class Thesaurus(Persistent):
 
     def related(self, word: str, relation: str) -> list[str]:
         """The words in this relation to an entry of which `word` is a synonym; those of most entries first."""
-        column = self.vocabulary.get(normal_word(word))
+        column = find_word(self.vocabulary, word)
         if column is None:
             raise UnknownWordError(f"{word!r} is not in the thesaurus")
         rows = self["synonym"].getcol(column).nonzero()[0]

@@ -29,6 +29,21 @@ void gemm(const char* transa, const char* transb, const int* m, const int* n, co
   }
 }
 
+// The lower triangle of C (n x n) = alpha A A' + beta C.
+template <class T>
+void syrk(const char* uplo, const char* trans, const int* n, const int* k, const T* alpha, const T* a,
+          const int* lda, const T* beta, T* c, const int* ldc) {
+  if (*uplo != 'L' || *trans != 'N') throw std::logic_error("syrk: expected A A' in a lower triangle");
+  for (int64_t j = 0; j < *n; ++j) {
+    for (int64_t i = j; i < *n; ++i) {
+      T sum = 0;
+      for (int64_t p = 0; p < *k; ++p) sum += a[i + p * *lda] * a[j + p * *lda];
+      T& out = c[i + j * *ldc];
+      out = *alpha * sum + (*beta == 0 ? T{0} : *beta * out);
+    }
+  }
+}
+
 // op(U) X = alpha B (side L) or X op(U) = alpha B (side R) for upper triangular U; X in place of B (m x n).
 template <class T>
 void trsm(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
@@ -76,7 +91,7 @@ void potrf(const char* uplo, const int* n, T* a, const int* lda, int* info) {
 
 template <class T>
 semproj::BlasFunctions<T> functions() {
-  return {&gemm<T>, &trsm<T>, &potrf<T>};
+  return {&gemm<T>, &syrk<T>, &trsm<T>, &potrf<T>};
 }
 
 inline void set_blas() {

@@ -57,14 +57,21 @@ TEST(gemm_is_row_major) {
   gemm(true, false, 3, 3, 2, 1.0, a, 3, a, 3, 0.0, g, 3);
   CHECK_EQUAL(g[1], 1 * 2 + 4 * 5);
   CHECK_EQUAL(g[5], 2 * 3 + 5 * 6);
+  double upper[9] = {1, 1, 1, -1, 1, 1, -1, -1, 1};
+  gram_triangle(3, 2, 2.0, a, 3, 10.0, upper, 3);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) CHECK_EQUAL(upper[3 * i + j], i <= j ? 10 + 2 * g[3 * i + j] : -1.0);
+  }
 }
 
 TEST(cross_of_every_shape) {
-  for (const int64_t n : {0, 1, 511, 512, 513, 5000}) {
+  for (const int64_t n : {0, 1, 1023, 1024, 1025, 5000}) {
     check_cross<double>(n, 3, 5, 1e-9);
-    check_cross<float>(n, 3, 5, 1e-3);
+    check_cross<float>(n, 3, 5, 2e-3);
   }
-  check_cross<double>(600, 300, 270, 1e-9);  // more than one panel of columns
+  check_cross<double>(600, 300, 270, 1e-9);
+  check_cross<float>(40, 1100, 1300, 1e-3);  // more than one panel of columns
+  check_cross<double>(40, 513, 1281, 1e-9);
   check_cross<float>(600, 300, 1, 1e-3);
   check_cross<double>(100, 1, 1, 1e-9);
 }
@@ -86,7 +93,7 @@ TEST(cross_sums_in_double) {
   for (int64_t i = 0; i < n; ++i) a.data[i] = i == 0 ? 8192.0f : 0.5f;
   double out = 0;
   tall_cross<float>(a.view(), a.view(), &out, 2);
-  CHECK_NEAR(out, 8192.0 * 8192.0 + 0.25 * (n - 1), 0.25 * 512);
+  CHECK_NEAR(out, 8192.0 * 8192.0 + 0.25 * (n - 1), 0.25 * 1024);
   a.data[0] = 0.5f;
   tall_cross<float>(a.view(), a.view(), &out, 2);
   CHECK_EQUAL(out, 0.25 * n);

@@ -45,6 +45,11 @@ NAMES = {
         {"scipy"},
         True,
     ),
+    "tucker": (
+        ["tucker_sweep_r5", "tucker_sweep_r5_f64", "tucker_fit_r5", "tucker_als_r5", "tucker_thesaurus_r5"],
+        set(),  # plain for the first three
+        True,
+    ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "wtmf": (

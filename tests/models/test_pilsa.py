@@ -179,6 +179,9 @@ class TestWords:
     def test_words_are_normalised(self, model):
         assert "Word_1" in model
         assert model.similarity("WORD  1", "word_2") == model.similarity("word 1", "word 2")
+        spelt = Thesaurus(["Hot", "cold", "x"], ["e", "f", "g"], {"synonym": np.eye(3)})  # not as the readers do
+        assert PILSA(3, random_state=0).fit(spelt).similarity("Hot", "Hot") == pytest.approx(1)
+        assert "hot" not in spelt
 
     def test_unknown_words(self, model):
         assert "nothing" not in model

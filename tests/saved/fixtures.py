@@ -51,6 +51,12 @@ def _wordbyword() -> sj.WordByWord:
     return sj.WordByWord(sj.TermCounter().fit(TEXTS), min_cooccurrence=1).fit(TEXTS, backwards)
 
 
+def _thesaurus() -> sj.Thesaurus:
+    counts = _counts()
+    words = sj.TermCounter().fit(TEXTS).get_feature_names_out()
+    return sj.Thesaurus(words, TEXTS, {"synonym": counts, "antonym": counts[::-1]})
+
+
 def _views() -> list[Any]:
     weighted = sj.LogTfIdf().fit_transform(_counts().astype(np.float64))
     return [weighted, weighted[::-1]]
@@ -72,6 +78,8 @@ MODELS = {
     "opca": lambda: sj.OPCA(3, random_state=0).fit(_views()),
     "cca": lambda: sj.CCA(3, gamma=1.0, random_state=0).fit(_views()),
     "dda": lambda: sj.DDA(3, group_size=5, random_state=0).fit(_views()),
+    "thesaurus": lambda: _thesaurus(),
+    "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -84,6 +92,10 @@ def vectors(model: Any) -> np.ndarray:
     if isinstance(model, sj.NearestNeighborClassifier):
         labels = model.predict(sj.TermCounter().fit(TEXTS).transform(QUERY).toarray())
         return np.searchsorted(["fruit", "mood", "water"], labels)
+    if isinstance(model, sj.Thesaurus):
+        return model["antonym"].toarray()
+    if isinstance(model, sj.PILSA):
+        return model.similarity(model.words_, model.words_)
     result = model.transform(sj.TermCounter().fit(TEXTS).transform(QUERY))
     return result if isinstance(result, np.ndarray) else result.toarray()
 

@@ -1,0 +1,554 @@
+"""Tucker against dense HOOI, planted truth, its promises and its errors."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import semproj as sj
+from semproj import SparseTensor, Tucker, _hooi
+from tests.conftest import same_bits
+from tests.models.tensors import planted, slices_with_gaps, sparse
+from tests.reference.lsa import lsa
+from tests.reference.tucker import fit as fit_of
+from tests.reference.tucker import hooi, largest_angle, multiply, reconstruct, unfold
+
+CASES = [
+    ((50, 40, 4), (5, 6, 4)),  # slices, as MRLSA has them
+    ((40, 50, 8), (6, 5, 3)),
+    ((15, 14, 13, 12), (3, 2, 4, 3)),
+    ((20, 5, 18), (4, 5, 3)),  # the mode in the middle is not compressed
+    ((30, 25), (4, 4)),
+]
+
+
+@pytest.fixture(params=["as chosen", "relaxed"])
+def steps(request, monkeypatch):
+    """Small tensors are solved exactly; large ones only by relaxed steps, which small ones can be made to take."""
+    if request.param == "relaxed":
+        for name in ("SMALL", "FEW", "EXACT"):
+            monkeypatch.setattr(_hooi, name, 0)
+    return request.param
+
+
+def model_of(ranks, **parameters):
+    return Tucker(ranks, **{"tol": 1e-13, "max_iter": 500, "random_state": 0, **parameters})
+
+
+def whole(model):
+    """The reconstruction, in double."""
+    factors = [factor.astype(np.float64) for factor in model.factors_]
+    return reconstruct(model.core_.astype(np.float64), factors)
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize(("shape", "ranks"), CASES, ids=str)
+class TestAgainstDense:
+    def test_same_subspaces_and_fit(self, shape, ranks):
+        X = planted(shape, ranks, noise=0.5, density=0.6)
+        expected = hooi(X, ranks, 120)
+        model = model_of(ranks).fit(sparse(X))
+        assert model.fit_ == pytest.approx(expected.fits[-1], abs=1e-10)
+        for ours, theirs in zip(model.factors_, expected.factors, strict=True):
+            assert largest_angle(ours, theirs) < 1e-5  # the square root of what the fit can tell
+        assert 0.05 < model.fit_ < 0.95
+
+    def test_attributes_agree_with_each_other(self, shape, ranks):
+        X = planted(shape, ranks, noise=0.5, density=0.6)
+        model = model_of(ranks, tol=1e-6).fit(sparse(X))
+        assert model.core_.shape == ranks
+        assert [factor.shape for factor in model.factors_] == list(zip(shape, ranks, strict=True))
+        for factor, size, rank in zip(model.factors_, shape, ranks, strict=True):
+            np.testing.assert_allclose(factor.T @ factor, np.eye(rank), atol=1e-13)
+            peaks = np.abs(factor).argmax(axis=0)
+            assert (factor[peaks, np.arange(rank)] > 0).all()
+            if rank == size:
+                np.testing.assert_array_equal(factor, np.eye(size))
+        np.testing.assert_allclose(
+            model.core_,
+            multiply(X, [factor.T for factor in model.factors_]),
+            atol=1e-11 * np.abs(model.core_).max(),
+        )
+        assert model.fit_ == pytest.approx(fit_of(X, whole(model)), abs=1e-12)
+        assert (model.fit_, model.n_iter_) == (model.fits_[-1], len(model.fits_))
+        assert (model.shape_, model.core_.dtype, model.factors_[0].dtype) == (shape, np.float64, np.float64)
+
+    def test_slices_of_the_core_are_orthogonal_and_fall(self, shape, ranks):
+        model = model_of(ranks, tol=1e-6).fit(sparse(planted(shape, ranks, noise=0.5, density=0.6)))
+        for mode, (rank, size) in enumerate(zip(ranks, shape, strict=True)):
+            gram = unfold(model.core_, mode) @ unfold(model.core_, mode).T
+            if rank < size:
+                np.testing.assert_allclose(gram - np.diag(np.diag(gram)), 0, atol=1e-10 * gram.max())
+                assert (np.diff(np.diag(gram)) <= 1e-12 * gram.max()).all()
+
+    def test_fit_never_falls(self, shape, ranks):
+        for seed, start in [(0, "hosvd"), (1, "random"), (2, "random")]:
+            X = planted(shape, ranks, noise=2.0, density=0.3, seed=seed)
+            model = Tucker(ranks, init=start, tol=0, max_iter=40, random_state=seed).fit(sparse(X))
+            assert (np.diff(model.fits_) > -1e-14).all()
+            assert model.n_iter_ > 1
+
+    @pytest.mark.parametrize("start", ["hosvd", "random"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_planted_is_recovered(self, shape, ranks, start, dtype, steps):
+        X = planted(shape, ranks, seed=3)
+        model = model_of(ranks, init=start, tol=0, max_iter=60).fit(sparse(X, dtype))
+        eps = np.finfo(dtype).eps
+        # Steps end when the fit does not rise any more, and it depends on the square of what is left.
+        tolerance = 200 * eps if start == "hosvd" or steps == "as chosen" else 20 * np.sqrt(eps)
+        assert np.abs(whole(model) - X).max() < tolerance * np.abs(X).max()
+        assert model.fit_ > 1 - 10 * np.sqrt(eps)
+        cells = np.array([[0] * len(shape), [n - 1 for n in shape], [n // 2 for n in shape]]).T
+        np.testing.assert_allclose(model.reconstruct(cells), X[tuple(cells)], atol=tolerance * np.abs(X).max())
+        assert model.reconstruct(cells).dtype == dtype
+
+
+class TestSweeps:
+    """What a sweep does, on tensors large enough for relaxed steps."""
+
+    def setup_method(self):
+        self.X = planted((150, 140, 3), (24, 25, 3), noise=4.0, density=0.1)
+        self.ranks = (24, 25, 3)
+
+    def test_first_sweep_is_exact(self):
+        """The same factors, to the last digits, as one sweep of dense HOOI from the same start."""
+        rng = np.random.default_rng(0)
+        start = [
+            np.linalg.qr(rng.standard_normal((n, r)))[0] for n, r in zip(self.X.shape, self.ranks, strict=True)
+        ]
+        model = Tucker(self.ranks, init=[*start[:2], None], tol=0, max_iter=1).fit(sparse(self.X))
+        expected = hooi(self.X, self.ranks, 1, start)
+        assert model.fits_ == pytest.approx(expected.fits, abs=1e-13)
+        for ours, theirs in zip(model.factors_[:2], expected.factors, strict=False):
+            assert largest_angle(ours, theirs) < 1e-10
+
+    def test_converges_faster_than_exact_sweeps(self):
+        model = Tucker(self.ranks, tol=0, max_iter=16, random_state=0).fit(sparse(self.X))
+        exact = np.array(hooi(self.X, self.ranks, 16).fits)
+        assert model.fits_[0] == pytest.approx(exact[0], abs=1e-5)  # the start is not quite the same
+        assert (model.fits_[1:5] > exact[1:5] - 2e-4).all()
+        assert (model.fits_[8:] > exact[8:]).all()
+        assert model.fits_[14] > exact[15]
+
+    def test_a_step_is_the_formula(self):
+        """U <- (U + w N)(I + w^2 N'N)^(-1/2) for the first mode of the second sweep."""
+        fits = []
+        for n in (1, 2):
+            found = {}
+
+            class Spy(_hooi.Hooi):
+                def _step(self, j, relaxation, found=found):
+                    before = [None if b is None else b.tall @ b.mix for b in self.bases]
+                    core = self.core.copy()
+                    super()._step(j, relaxation)
+                    if j == 0:
+                        after = self.bases[0].tall @ self.bases[0].mix
+                        found.update(before=before, core=core, w=relaxation, after=after)
+
+            model = Tucker(self.ranks, tol=0, max_iter=n, random_state=0)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("semproj.tucker.Hooi", Spy)
+                fits.append(model.fit(sparse(self.X)).fit_)
+        (U, V, _), S = found["before"], found["core"]
+        # The tensor has no empty rows and all of its slices everywhere, so that its order is the user's.
+        Y = unfold(multiply(self.X, [None, V.T, None]), 0)
+        S = unfold(S, 0)
+        np.testing.assert_allclose(S, U.T @ Y, atol=1e-10 * np.abs(S).max())
+        N = Y @ S.T @ np.linalg.inv(S @ S.T) - U
+        np.testing.assert_allclose(U.T @ N, 0, atol=1e-10)
+        weights, Q = np.linalg.eigh(np.eye(24) + found["w"] ** 2 * N.T @ N)
+        expected = (U + found["w"] * N) @ (Q / np.sqrt(weights)) @ Q.T
+        np.testing.assert_allclose(found["after"], expected, atol=1e-10)
+        assert found["w"] == _hooi.FIRST_RELAXATION > 1
+        assert np.linalg.norm(N, 2) > 0.1
+        assert fits[1] > fits[0]
+
+    def test_relaxation_falls_back_where_convergence_is_fast(self):
+        X = planted((150, 140, 3), (24, 25, 3), noise=0.1, density=1.0)
+        model = Tucker((24, 25, 3), tol=0, max_iter=12, random_state=0).fit(sparse(X))
+        expected = hooi(X, (24, 25, 3), 15)
+        assert model.fit_ == pytest.approx(expected.fits[-1], abs=1e-12)
+
+    @pytest.mark.parametrize("relaxation", [2.0, 3.0, 6.0])
+    def test_a_step_that_lowers_the_fit_is_taken_back(self, monkeypatch, relaxation):
+        """Nothing is proved for a step beyond 2, and the last mode's core is a little old: it is watched."""
+        taken = []
+
+        class Wild(_hooi.Hooi):
+            def _choose_relaxation(self):
+                pass
+
+            def _step(self, j, w):
+                last = j == self.relaxed[-1]
+                taken.append(w)
+                super()._step(j, relaxation if last and w != _hooi.LEAST_RELAXATION else min(w, 1.8))
+
+        monkeypatch.setattr("semproj.tucker.Hooi", Wild)
+        model = Tucker(self.ranks, tol=0, max_iter=25, random_state=0).fit(sparse(self.X))
+        assert (np.diff(model.fits_) > -1e-13).all()
+        assert (_hooi.LEAST_RELAXATION in taken) == (relaxation > 2)
+
+    def test_three_large_modes(self, monkeypatch):
+        monkeypatch.setattr(_hooi, "SMALL", 5)
+        X = planted((30, 28, 26), (6, 6, 6), noise=1.0, density=0.5)
+        model = model_of((6, 6, 6)).fit(sparse(X))
+        assert model.fit_ == pytest.approx(hooi(X, (6, 6, 6), 120).fits[-1], abs=1e-10)
+        assert (np.diff(model.fits_) > -1e-13).all()
+
+
+class TestInput:
+    def test_all_forms_give_the_same(self):
+        X = planted((30, 20, 4), (4, 4, 4), noise=0.3, density=0.3)
+        slices = [sp.csr_matrix(X[:, :, k]) for k in range(4)]
+        tensor = sparse(X)
+        order = np.random.default_rng(0).permutation(tensor.nnz)
+        forms = [
+            tensor,
+            slices,
+            [s.tocsc() for s in slices],
+            [X[:, :, k] for k in range(4)],
+            SparseTensor(tensor.coords[:, order], tensor.values[order], X.shape),
+            SparseTensor(np.tile(tensor.coords, 2), np.tile(tensor.values / 2, 2), X.shape),  # duplicates add up
+        ]
+        models = [Tucker((4, 4, 4), random_state=0).fit(form) for form in forms]
+        for other in models[1:]:
+            assert same_bits(models[0].core_, other.core_)
+            assert all(same_bits(a, b) for a, b in zip(models[0].factors_, other.factors_, strict=True))
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_one_slice_is_lsa(self, dtype):
+        X = planted((60, 50), (20, 20), noise=0.5, density=0.4)
+        expected = lsa(X, 6)
+        model = model_of((6, 6, 1)).fit([sp.csr_matrix(X.astype(dtype))])
+        tight = 1e-10 if dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(np.diag(model.core_[:, :, 0]) ** 2, expected.singular_values**2, rtol=tight)
+        np.testing.assert_allclose(model.core_[:, :, 0], np.diag(np.diag(model.core_[:, :, 0])), atol=10 * tight)
+        np.testing.assert_allclose(np.abs(model.factors_[1].T), np.abs(expected.components), atol=10 * tight)
+        ours = sj.LSA(6, solver="lanczos", tol=1e-9, random_state=0).fit(X)
+        assert largest_angle(model.factors_[1], ours.components_.T) < 10 * tight
+
+    def test_empty_slices_rows_and_columns(self):
+        X = slices_with_gaps(60, 50, 5, density=0.3)
+        X[:, :, 3] = 0
+        model = model_of((5, 5, 5)).fit(sparse(X))
+        assert model.fit_ == pytest.approx(hooi(X, (5, 5, 5), 200).fits[-1], abs=1e-9)
+        assert not model.core_[:, :, 3].any()
+        assert not model.factors_[0][~X.any(axis=(1, 2))].any()
+        assert not model.factors_[1][~X.any(axis=(0, 2))].any()
+
+    @pytest.mark.usefixtures("steps")
+    def test_lower_rank_than_asked_for(self):
+        """Directions without energy are orthonormal like the others."""
+        X = planted((40, 30, 4), (3, 3, 3))
+        model = model_of((6, 7, 4), tol=0, max_iter=8).fit(sparse(X))
+        assert np.abs(whole(model) - X).max() < 1e-10 * np.abs(X).max()
+        for factor in model.factors_:
+            np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
+
+    @pytest.mark.usefixtures("steps")
+    def test_fewer_rows_than_ranks(self):
+        X = np.zeros((20, 15, 3))
+        X[4, 5, 0], X[7, 2, 1] = 3.0, -2.0
+        model = model_of((4, 4, 3), tol=0, max_iter=5).fit(sparse(X))
+        np.testing.assert_allclose(whole(model), X, atol=1e-12)
+        for factor in model.factors_:
+            np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
+
+    def test_nothing_compressed(self):
+        X = planted((4, 3, 2), (2, 2, 2), density=0.7)
+        model = Tucker((4, 3, 2)).fit(sparse(X))
+        np.testing.assert_array_equal(model.core_, X)
+        assert model.fit_ == 1
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("scale", [1e-15, 1e15])
+    def test_scale_does_not_matter(self, dtype, scale):
+        X = planted((70, 66, 3), (4, 5, 3), noise=0.5)
+        a, b = (model_of((4, 5, 3), tol=1e-8).fit(sparse(x, dtype)) for x in (X, X * scale))
+        assert a.fit_ == pytest.approx(b.fit_, abs=1e-5)
+        np.testing.assert_allclose(b.core_ / dtype(scale), a.core_, atol=1e-2 * np.abs(a.core_).max())
+
+    def test_float32_is_close_to_float64(self):
+        X = planted((150, 140, 3), (24, 25, 3), noise=1.0, density=0.3)
+        single, double = (model_of((24, 25, 3), tol=1e-7).fit(sparse(X, t)) for t in (np.float32, np.float64))
+        assert single.fit_ == pytest.approx(double.fit_, abs=1e-5)
+        assert single.core_.dtype == single.factors_[0].dtype == np.float32
+        np.testing.assert_allclose(single.factors_[0].T @ single.factors_[0], np.eye(24), atol=1e-5)
+        assert single.fit_ == pytest.approx(fit_of(X, whole(single)), abs=1e-6)
+        assert (np.diff(single.fits_) > -1e-7).all()
+
+
+class TestStart:
+    def setup_method(self):
+        self.X = planted((40, 30, 4), (4, 5, 4), noise=0.5, density=0.5)
+
+    def test_given_factors(self):
+        good = model_of((4, 5, 4)).fit(sparse(self.X))
+        again = Tucker((4, 5, 4), init=good.factors_, tol=1e-9).fit(sparse(self.X))
+        assert again.n_iter_ == 2
+        assert again.fit_ == pytest.approx(good.fit_, abs=1e-12)
+
+    def test_hosvd_starts_better_than_random(self):
+        X = planted((90, 80, 3), (8, 8, 3), noise=2.0, density=0.3)
+        first = [
+            Tucker((8, 8, 3), init=i, max_iter=1, random_state=0).fit(sparse(X)).fit_ for i in ("hosvd", "random")
+        ]
+        assert first[0] > first[1]
+
+    @pytest.mark.parametrize(
+        ("init", "error", "message"),
+        [
+            ("svd", ValueError, "init: expected one of 'hosvd', 'random', got 'svd'"),
+            (3, ValueError, "init: expected one of"),
+            (
+                [None, None, None],
+                ValueError,
+                r"init\[1\]: expected a factor, as the mode is compressed from 30 to 5",
+            ),
+            ([np.ones((40, 4))], ValueError, r"init\[1\]: expected a factor"),
+            ([None, np.ones((30, 4)), None], ValueError, r"init\[1\]: expected shape \(30, 5\), got \(30, 4\)"),
+            ([None, np.ones((30, 5)), None], ValueError, r"init\[1\]: columns are linearly dependent"),
+            ([None, np.full((30, 5), np.nan), None], ValueError, r"init\[1\]: expected finite numbers"),
+        ],
+        ids=str,
+    )
+    def test_errors(self, init, error, message):
+        with pytest.raises(error, match=message):
+            Tucker((4, 5, 4), init=init).fit(sparse(self.X))
+
+
+class TestSeedsAndThreads:
+    @pytest.mark.parametrize(
+        ("shape", "ranks"),
+        [((150, 140, 3), (24, 25, 3)), ((90, 85, 8), (5, 6, 3)), ((70, 68, 66, 5), (3, 4, 3, 2))],
+    )
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_same_bits_for_any_number_of_threads(self, shape, ranks, dtype):
+        X = sparse(planted(shape, ranks, noise=1.0, density=0.05), dtype)
+        models = [Tucker(ranks, random_state=1, max_iter=5, n_threads=n).fit(X) for n in (1, 2, 5)]
+        for other in models[1:]:
+            assert same_bits(models[0].core_, other.core_)
+            assert same_bits(models[0].fits_, other.fits_)
+            assert all(same_bits(a, b) for a, b in zip(models[0].factors_, other.factors_, strict=True))
+
+    def test_seed_matters_and_is_enough(self):
+        X = sparse(planted((90, 85, 3), (8, 8, 3), noise=3.0, density=0.2))
+        a, b, c = (Tucker((8, 8, 3), init="random", random_state=s, max_iter=3).fit(X).core_ for s in (1, 1, 2))
+        assert same_bits(a, b)
+        assert not same_bits(a, c)
+
+
+class TestStopping:
+    def setup_method(self):
+        self.X = sparse(planted((100, 90, 3), (25, 24, 3), noise=2.0, density=0.3))
+
+    def test_tol(self):
+        loose, tight = (Tucker((25, 24, 3), tol=t, max_iter=400, random_state=0).fit(self.X) for t in (1e-3, 1e-7))
+        for model, tol in ((loose, 1e-3), (tight, 1e-7)):
+            gains = np.diff(model.fits_)
+            assert gains[-1] <= tol
+            assert (gains[:-1] > tol).all()
+        assert loose.n_iter_ < tight.n_iter_ < 400
+
+    def test_callback(self):
+        seen = []
+
+        def callback(sweep, fit):
+            seen.append((sweep, fit))
+            return sweep == 3
+
+        model = Tucker((25, 24, 3), tol=0, callback=callback, random_state=0).fit(self.X)
+        assert model.n_iter_ == 3
+        assert seen == list(zip([1, 2, 3], model.fits_, strict=True))
+
+    def test_progress(self, capsys):
+        Tucker((25, 24, 3), max_iter=2, progress=True, random_state=0).fit(self.X)
+        assert "Tucker" in capsys.readouterr().err
+
+
+class TestCheckpoint:
+    def setup_method(self):
+        self.X = sparse(planted((100, 90, 3), (25, 24, 3), noise=2.0, density=0.3))
+
+    def model(self, path, **parameters):
+        return Tucker(
+            (25, 24, 3), **{"tol": 0, "max_iter": 7, "random_state": 0, "checkpoint": path, **parameters}
+        )
+
+    @pytest.mark.parametrize("stop_after", [1, 2, 4, 7])
+    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
+        whole = self.model(None).fit(self.X)
+        path = tmp_path / "state"
+        self.model(path, callback=lambda sweep, fit: sweep == stop_after).fit(self.X)
+        seen = []
+        resumed = self.model(path, callback=lambda sweep, fit: seen.append(sweep)).fit(self.X)
+        assert seen == list(range(stop_after + 1, 8))
+        assert same_bits(whole.core_, resumed.core_)
+        assert same_bits(whole.fits_, resumed.fits_)
+        assert all(same_bits(a, b) for a, b in zip(whole.factors_, resumed.factors_, strict=True))
+
+    @pytest.mark.parametrize(
+        ("change", "what"),
+        [({"ranks": (25, 23, 3)}, "ranks"), ({"random_state": 1}, "random_state"), ({"init": "random"}, "init")],
+        ids=str,
+    )
+    def test_of_another_fit(self, tmp_path, change, what):
+        path = tmp_path / "state"
+        self.model(path, max_iter=1).fit(self.X)
+        with pytest.raises(ValueError, match=rf"checkpoint: .* belongs to another fit \(it differs in {what}\)"):
+            self.model(path).set_params(**change).fit(self.X)
+
+    def test_of_other_data(self, tmp_path):
+        path = tmp_path / "state"
+        self.model(path, max_iter=1).fit(self.X)
+        other = SparseTensor(self.X.coords, self.X.values * 2, self.X.shape)
+        with pytest.raises(ValueError, match=r"it differs in tensor"):
+            self.model(path).fit(other)
+
+
+class TestMemory:
+    def setup_method(self):
+        self.X = sparse(planted((3000, 200, 3), (6, 7, 3), noise=1.0, density=0.02))
+
+    def test_same_answer_in_less_memory(self):
+        plenty = model_of((6, 7, 3), tol=1e-9).fit(self.X)
+        with pytest.raises(ValueError, match="max_memory: 1000 bytes are too few") as error:
+            model_of((6, 7, 3), max_memory=1000).fit(self.X)
+        needed = int(re.search(r"needs about (\d+)", str(error.value)).group(1))
+        tight = model_of((6, 7, 3), tol=1e-9, max_memory=needed).fit(self.X)
+        assert tight.fit_ == pytest.approx(plenty.fit_, abs=1e-8)
+        with pytest.raises(ValueError, match="max_memory"):
+            model_of((6, 7, 3), max_memory=needed - 1).fit(self.X)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("start", ["hosvd", "random"])
+    def test_bound_holds(self, run_python, start):
+        """Peak memory of a process, above what the input and a first small fit already took."""
+        done = run_python(f"""
+            import resource
+            import numpy as np, semproj as sj
+            rng = np.random.default_rng(0)
+            shape, nnz = (60_000, 50_000, 3), 600_000
+            coords = np.stack([rng.integers(0, n, nnz) for n in shape])
+            X = sj.SparseTensor(coords, rng.random(nnz, dtype=np.float32), shape)
+            small = sj.SparseTensor(coords[:, :99] % 90, X.values[:99], (90, 90, 3))
+            sj.Tucker((2, 2, 3), random_state=0, max_iter=2).fit(small)
+            peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            before, bound = peak(), 260 << 20
+            sj.Tucker((60, 60, 3), init="{start}", max_memory=bound, max_iter=3, random_state=0).fit(X)
+            print((peak() - before) / bound)
+        """)
+        assert float(done.stdout) < 1.1
+
+
+class TestSaved:
+    def test_comes_back(self, tmp_path):
+        X = sparse(planted((30, 20, 4), (4, 5, 4), noise=0.3), np.float32)
+        model = Tucker((4, 5, 4), callback=lambda sweep, fit: False, random_state=0).fit(X)
+        model.save(tmp_path / "model")
+        loaded = sj.load(tmp_path / "model")
+        assert loaded.get_params() == {**model.get_params(), "callback": None}
+        assert (loaded.fit_, loaded.n_iter_, loaded.shape_) == (model.fit_, model.n_iter_, model.shape_)
+        assert same_bits(loaded.core_, model.core_)
+        assert same_bits(loaded.fits_, model.fits_)
+        assert all(same_bits(a, b) for a, b in zip(loaded.factors_, model.factors_, strict=True))
+        cells = [[0, 3], [1, 2], [3, 0]]
+        assert same_bits(loaded.reconstruct(cells), model.reconstruct(cells))
+
+    def test_clone(self):
+        model = Tucker([4, 5, 4], max_iter=3, init="random")
+        assert clone(model).get_params() == model.get_params()
+
+
+class TestErrors:
+    def setup_method(self):
+        self.X = sparse(planted((30, 20, 4), (4, 5, 4), noise=0.3))
+
+    @pytest.mark.parametrize(
+        ("ranks", "error", "message"),
+        [
+            ((31, 20, 4), ValueError, r"ranks\[0\]: expected at most the mode's dimension, 30, got 31"),
+            ((4, 4, 5), ValueError, r"ranks\[2\]: expected at most the mode's dimension, 4, got 5"),
+            ((4, 4), ValueError, "ranks: expected 3, one for each mode, got 2"),
+            ((0, 4, 4), ValueError, r"ranks\[0\]: expected at least 1, got 0"),
+            ((4, 4.0, 4), TypeError, r"ranks\[1\]: expected an integer"),
+            (4, TypeError, "ranks: expected one integer for each of 3 modes, got 4"),
+            ((9, 2, 4), ValueError, r"ranks\[0\]: expected at most the product of the other ranks, 8, got 9"),
+        ],
+        ids=str,
+    )
+    def test_ranks(self, ranks, error, message):
+        with pytest.raises(error, match=message):
+            Tucker(ranks).fit(self.X)
+
+    def test_a_mode_that_is_not_compressed_may_exceed_the_others(self):
+        assert Tucker((1, 1, 4), random_state=0).fit(self.X).core_.shape == (1, 1, 4)
+
+    @pytest.mark.parametrize(
+        ("parameters", "error", "message"),
+        [
+            ({"tol": -1.0}, ValueError, "tol"),
+            ({"tol": "x"}, TypeError, "tol"),
+            ({"max_iter": 0}, ValueError, "max_iter"),
+            ({"max_memory": 0}, ValueError, "max_memory"),
+            ({"callback": 3}, TypeError, "callback: expected a callable or None, got 3"),
+            ({"n_threads": 0}, ValueError, "n_threads"),
+            ({"random_state": "x"}, TypeError, "random_state"),
+        ],
+        ids=str,
+    )
+    def test_parameters(self, parameters, error, message):
+        with pytest.raises(error, match=message):
+            Tucker((4, 4, 4), **parameters).fit(self.X)
+
+    def test_no_entries(self):
+        empty = SparseTensor(np.zeros((3, 0), int), [], (5, 4, 3))
+        with pytest.raises(ValueError, match="tensor: has no non-zero entries"):
+            Tucker((2, 2, 2)).fit(empty)
+
+    def test_overflow(self):
+        X = SparseTensor(self.X.coords, self.X.values.astype(np.float32) * np.float32(1e30), self.X.shape)
+        with pytest.raises(ValueError, match="tensor: its squares do not fit float32"):
+            Tucker((4, 4, 4)).fit(X)
+
+    def test_dense_input(self):
+        with pytest.raises(TypeError, match="tensor: expected a SparseTensor"):
+            Tucker((2, 2, 2)).fit(np.ones((3, 3, 3)))
+
+    def test_not_fitted(self, tmp_path):
+        with pytest.raises(NotFittedError):
+            Tucker((2, 2, 2)).reconstruct([[0], [0], [0]])
+        with pytest.raises(NotFittedError):
+            Tucker((2, 2, 2)).save(tmp_path / "model")
+
+    @pytest.mark.parametrize(
+        ("coords", "message"),
+        [
+            ([[0], [0]], r"coords: expected integers of shape \(3, n_cells\)"),
+            ([[0.0], [0.0], [0.0]], "coords: expected integers"),
+            ([0, 0, 0], "coords: expected integers"),
+            ([[30], [0], [0]], r"coords\[0\]: out of range for a dimension of 30"),
+            ([[0], [0], [-1]], r"coords\[2\]: out of range"),
+        ],
+        ids=str,
+    )
+    def test_reconstruct(self, coords, message):
+        model = Tucker((4, 4, 4), random_state=0).fit(self.X)
+        with pytest.raises(ValueError, match=message):
+            model.reconstruct(coords)
+
+    def test_reconstruct_no_cells(self):
+        assert Tucker((4, 4, 4), random_state=0).fit(self.X).reconstruct(np.zeros((3, 0), int)).shape == (0,)
+
+    def test_failed_fit_leaves_the_previous_one_usable(self):
+        model = Tucker((4, 4, 4), random_state=0).fit(self.X)
+        core = model.core_.copy()
+        with pytest.raises(ValueError, match="ranks"):
+            model.set_params(ranks=(40, 4, 4)).fit(self.X)
+        assert same_bits(model.core_, core)
+        assert model.reconstruct([[0], [0], [0]]).shape == (1,)
