@@ -146,7 +146,8 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
     """Read lines of a head and the words in one relation to it: ``head TAB word TAB word ...``.
 
     Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, and the
-    only one where the file is about another relation.
+    only one where the file is about another relation. Lists of loosely related words, as Moby's are, serve PILSA better
+    as a relation of their own, ``read_lists(path, "related", separator=",")``, with a weight of 0.1 or less.
 
     Parameters
     ----------
