@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -218,12 +218,12 @@ class Unfolding:
             present = np.zeros((self.n_rows, self.n_whole), bool)
             present[index, beside] = True
         most = min(BLOCK_ROWS, max(1, self._bytes // (self.columns * self._item)))
-        begin, everything = 0, cast("Array", np.ones(self.n_whole, bool))
+        begin, everything = 0, np.ones(self.n_whole, bool)
         while begin < self.n_rows:
             end, there = begin, everything
             while end < min(self.n_rows, begin + most):
                 unit = slice(end, min(self.n_rows, begin + most, end + UNIT_ROWS))
-                has: Array = everything if present is None else present[unit].any(axis=0)
+                has: Array = everything if present is None else np.logical_or.reduce(present[unit])
                 if end > begin and (has != there).any():
                     break
                 end, there = unit.stop, has
