@@ -17,7 +17,7 @@ from .lsa import LSA
 from .retrieval import top_k
 from .thesaurus import Thesaurus, UnknownWordError, normal_word
 
-__all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_tfidf"]
+__all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
 DEFAULT_WEIGHTS = {"synonym": 1.0, "antonym": -1.0, "similar": 0.5, "derived": 0.5, "hypernym": 0.25}
 UNKNOWN = ("error", "skip")
@@ -53,11 +53,24 @@ def signed_matrix(
     return total
 
 
-def signed_tfidf(thesaurus: Thesaurus, weights: Mapping[str, float] | None = None, dtype: Any = np.float32) -> Any:
+def signed_tfidf(
+    thesaurus: Thesaurus,
+    weights: Mapping[str, float] | None = None,
+    *,
+    row_scaling: float = 0.0,
+    dtype: Any = np.float32,
+) -> Any:
     """The document-term matrix of PILSA: `signed_matrix` times ``log2(n / d)`` for a word in d of n entries.
 
     Section 4 of Yih, Zweig and Platt 2012. A synonym of an entry has its tf-idf weight there, an antonym minus its
-    tf-idf weight. Parameters are those of `signed_matrix`.
+    tf-idf weight.
+
+    Parameters
+    ----------
+    thesaurus, weights, dtype
+        As for `signed_matrix`.
+    row_scaling : float, default 0
+        Rows are divided by this power of their lengths, from 0 (the paper's) to 1 (all become equally long).
 
     Examples
     --------
@@ -68,10 +81,14 @@ def signed_tfidf(thesaurus: Thesaurus, weights: Mapping[str, float] | None = Non
     array([[ 1.,  0., -1.],
            [ 0.,  0.,  0.]], dtype=float32)
     """
+    check_real(row_scaling, "row_scaling", low=0, high=1)
     W = signed_matrix(thesaurus, weights, dtype)
     frequency = np.bincount(W.indices, minlength=W.shape[1])
     idf = np.log2(W.shape[0] / np.maximum(frequency, 1))
-    W.data *= idf.astype(W.dtype)[W.indices]
+    values = W.data * idf[W.indices]
+    entry = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    lengths = np.sqrt(np.bincount(entry, values**2, W.shape[0]))
+    W.data[:] = values / np.where(lengths > 0, lengths, 1.0)[entry] ** row_scaling
     return W
 
 
@@ -130,14 +147,15 @@ class PILSA(_WordModel):
 
     Parameters
     ----------
-    n_components : int, default 500
+    n_components : int, default 300
     power : float, default 3
         Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
-        matrix. More lets words speak for their synonyms' synonyms, and makes the choice of `n_components` matter
-        less.
+        matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
     weights : mapping of str to float, or None
         Of the relations of the thesaurus; None is {"synonym": 1, "antonym": -1, "similar": 0.5, "derived": 0.5,
         "hypernym": 0.25}, as far as the thesaurus has them. The paper's is {"synonym": 1, "antonym": -1}.
+    row_scaling : float, default 0.5
+        As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
     tol : float, default 1e-4
         Relative residual at which a component counts as converged, as in `LSA`.
     max_iter : int, default 100
@@ -187,10 +205,11 @@ class PILSA(_WordModel):
 
     def __init__(
         self,
-        n_components: int = 500,
+        n_components: int = 300,
         *,
         power: float = 3.0,
         weights: Mapping[str, float] | None = None,
+        row_scaling: float = 0.5,
         tol: float = 1e-4,
         max_iter: int = 100,
         dtype: str = "float32",
@@ -202,6 +221,7 @@ class PILSA(_WordModel):
         self.n_components = n_components
         self.power = power
         self.weights = weights
+        self.row_scaling = row_scaling
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
@@ -220,7 +240,7 @@ class PILSA(_WordModel):
         """
         power = check_real(self.power, "power", low=0)
         dtype = np.dtype(check_choice(self.dtype, "dtype", ("float32", "float64")))
-        W = signed_tfidf(thesaurus, self.weights, dtype)
+        W = signed_tfidf(thesaurus, self.weights, row_scaling=self.row_scaling, dtype=dtype)
         check_integer(self.n_components, "n_components", low=1, high=min(W.shape))
         if not W.data.any():
             raise ValueError("thesaurus: all tf-idf weights are zero: every word is in every entry, or in none")
@@ -262,6 +282,7 @@ class PILSA(_WordModel):
         Returns
         -------
         list of (word, cosine), best first; a list of such lists for a sequence of words
+            Words without a vector, of which the components say nothing, have no neighbours and are none.
         """
         return self._nearest(words, k, 1, unknown)
 
@@ -279,8 +300,9 @@ class PILSA(_WordModel):
         indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
         found = []
         for place, row, cosines in zip(places, indices.tolist(), scores.tolist(), strict=True):
-            others = [(self.words_[i], sign * s) for i, s in zip(row, cosines, strict=True) if i != place]
-            found.append(others[:k])
+            pairs = [(i, sign * cosine) for i, cosine in zip(row, cosines, strict=True) if i != place]
+            told = self.word_norms_[place] > 0
+            found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
         return found[0] if isinstance(words, str) else found
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
@@ -362,7 +384,7 @@ class SignedTfIdf(_RawModel):
     """
 
     def _columns(self, thesaurus: Thesaurus) -> Any:
-        W = signed_tfidf(thesaurus, self.weights, np.float64)
+        W = signed_tfidf(thesaurus, self.weights, dtype=np.float64)
         lengths = np.sqrt(np.bincount(W.indices, W.data**2, W.shape[1]))
         W.data /= lengths[W.indices]
         return W

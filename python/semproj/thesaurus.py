@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
-from ._validation import check_choice, check_real, check_sparse
+from ._validation import check_choice, check_real, check_sparse, without_duplicates
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
 
@@ -221,10 +221,7 @@ def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
     csr = sp.csr_matrix(matrix, dtype=np.float32)
     if csr.shape != shape:
         raise ValueError(f"relations: {name!r}: expected shape {shape} (entries, words), got {csr.shape}")
-    if not csr.has_canonical_format:
-        csr = csr.copy() if csr is matrix else csr
-        csr.sum_duplicates()
-    return csr
+    return without_duplicates(csr)
 
 
 def _count(n: int, what: str) -> str:
