@@ -28,7 +28,8 @@ from .tensor import SparseTensor
 
 Factors = Sequence["Array | None"]  # None for modes that are not compressed
 
-BLOCK_ROWS = 8192  # at most: rows of a block should agree in what they lack
+UNIT_ROWS = 4096  # neighbours that lack the same uncompressed indices share a block, in units of this
+BLOCK_ROWS = 32768  # at most; many, as a sparse product fetches the other factor once for each block
 MASKED = 16  # uncompressed indices by which rows are told apart, at most
 PRESENT = 1 << 26  # cells of a table of which row has which uncompressed index, at most
 
@@ -217,16 +218,21 @@ class Unfolding:
             present = np.zeros((self.n_rows, self.n_whole), bool)
             present[index, beside] = True
         most = min(BLOCK_ROWS, max(1, self._bytes // (self.columns * self._item)))
-        for begin in range(0, self.n_rows, most):
-            end = min(self.n_rows, begin + most)
-            there = np.arange(self.n_whole)
-            if present is not None:
-                there = np.flatnonzero(present[begin:end].any(axis=0))
-            if len(there) == 0:
-                continue
-            nodes = (np.arange(begin, end)[:, None] * self.n_whole + there).ravel()
-            offsets = np.append(self._starts[0][nodes], self._starts[0][end * self.n_whole])
-            yield Block(begin, end, None if len(there) == self.n_whole else there, offsets)
+        begin, everything = 0, np.ones(self.n_whole, bool)
+        while begin < self.n_rows:
+            end, there = begin, everything
+            while end < min(self.n_rows, begin + most):
+                unit = slice(end, min(self.n_rows, begin + most, end + UNIT_ROWS))
+                has: Array = everything if present is None else np.logical_or.reduce(present[unit])
+                if end > begin and (has != there).any():
+                    break
+                end, there = unit.stop, has
+            if there.any():
+                whole = np.flatnonzero(there)
+                nodes = (np.arange(begin, end)[:, None] * self.n_whole + whole).ravel()
+                offsets = np.append(self._starts[0][nodes], self._starts[0][end * self.n_whole])
+                yield Block(begin, end, None if there.all() else whole, offsets)
+            begin = end
 
 
 def _offsets(parents: Array, n_parents: int) -> Array:

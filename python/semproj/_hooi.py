@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._fibres import BLOCK_ROWS, Block, Relabelled, Scratch, Unfolding
+from ._fibres import UNIT_ROWS, Block, Relabelled, Scratch, Unfolding
 from ._krylov import complete, product
 from ._threads import interruptible
 from ._types import Array
@@ -75,8 +75,8 @@ class Basis:
         """Make `tall` itself orthonormal."""
         if self.mix is self._one:
             return
-        for begin in range(0, len(self.tall), BLOCK_ROWS):
-            part = self.tall[begin : begin + BLOCK_ROWS]
+        for begin in range(0, len(self.tall), UNIT_ROWS):
+            part = self.tall[begin : begin + UNIT_ROWS]
             part[:] = product(part, self.mix, self._n_threads)
         self._reset()
 

@@ -89,7 +89,7 @@ def test_same_bits_for_any_number_of_threads():
 
 def test_rows_without_a_slice_take_no_columns(monkeypatch):
     """Rows are sorted by the slices they have, the rarest first, those without entries last."""
-    monkeypatch.setattr(_fibres, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(_fibres, "UNIT_ROWS", 5)
     X = np.zeros((40, 12, 3))
     X[:, :, 0] = np.random.default_rng(0).standard_normal((40, 12))
     X[::4, 3, 2] = 1.0
@@ -100,8 +100,8 @@ def test_rows_without_a_slice_take_no_columns(monkeypatch):
     assert list(data.orders[0][:6]) == [0, 20, 10, 30, 4, 12]
     assert set(data.orders[0][-2:]) == {7, 8}
     Y = Unfolding(data, 0, (4, 5, 3), block_bytes=1 << 20, scratch=Scratch(np.dtype(float)), n_threads=1)
-    assert [(b.begin, b.end) for b in Y.blocks] == [(0, 10), (10, 20), (20, 30), (30, 38)]
-    assert [None if b.present is None else list(b.present) for b in Y.blocks[:3]] == [None, [0, 2], [0]]
+    assert [(b.begin, b.end) for b in Y.blocks] == [(0, 5), (5, 15), (15, 38)]
+    assert [None if b.present is None else list(b.present) for b in Y.blocks] == [None, [0, 2], [0]]
     table = np.arange(Y.columns * 2.0).reshape(-1, 2)
     np.testing.assert_array_equal(Y.select(Y.blocks[1], table), np.concatenate([table[:5], table[10:]]))
 

@@ -30,7 +30,7 @@ def _task(n, m, d, seed=0):
     return queries.astype(np.float32), corpus, gold
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: getattr(metric, "__name__", metric))
 @pytest.mark.parametrize("sampled", [False, True])
 def test_counts_are_those_of_brute_force(metric, sampled):
     queries, corpus, gold = _task(45, 701, 9)
