@@ -20,7 +20,18 @@ from typing import Any
 SOURCE = Path(__file__).with_name("probe.cc")
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 FLAGS = ["-std=c++20", "-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
-PACKAGES = ("semproj", "numpy", "scipy", "scikit-learn", "gensim", "sparse_dot_mkl", "mkl", "torch", "faiss-cpu")
+PACKAGES = (
+    "semproj",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "gensim",
+    "sparse_dot_mkl",
+    "mkl",
+    "torch",
+    "faiss-cpu",
+    "implicit",
+)
 LIMITS = {
     "copy_bandwidth": "bytes/s read + written by memcpy between arrays far larger than the caches",
     "cache_bandwidth": "bytes/s of sequential full-width loads from half of each core's L2",

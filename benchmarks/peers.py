@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
+from threadpoolctl import ThreadpoolController
 
 # Intel's OpenMP threads spin for 0.2 s after a call and would take the core from the next contestant. This is
 # read when the library loads, so it is set before anything can load it.
@@ -36,7 +37,7 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    optional = ("gensim", "cca_zoo", "faiss", "torch", "pyttb", "tensorly")
+    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
@@ -286,3 +287,28 @@ def _lsi_model(terms_by_documents: csc_matrix, k: int, corpus: Any, **options: A
     model = LsiModel(num_topics=k, id2word=unnamed, dtype=np.float32, random_seed=0, **options)
     model.add_documents(corpus)
     return model.projection.u.T
+
+
+def implicit_solver(
+    pattern: csr_matrix, missing_weight: float, reg: float, n: int, cg_steps: int = 0
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Half a sweep of implicit's alternating least squares, (factors, out) -> out, without its Python around it.
+
+    Exact by Cholesky, or `cg_steps` of conjugate gradients from what `out` holds. Its missing cells have weight 1
+    and its observed cells the value 1: all weights and the ridge over `missing_weight` give the same solution.
+    """
+    from implicit.cpu import _als as als
+
+    observed = np.full(pattern.nnz, 1.0 / missing_weight, np.float32)
+    arrays = pattern.indptr, pattern.indices, observed
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def solve(factors: np.ndarray, out: np.ndarray) -> np.ndarray:
+        with blas.limit(limits=1):  # as it asks its users: its own threads call BLAS, on small matrices
+            if cg_steps:
+                als._least_squares_cg(*arrays, out, factors, reg / missing_weight, n, cg_steps)
+            else:
+                als._least_squares(factors.T @ factors, *arrays, out, factors, reg / missing_weight, n)
+        return out
+
+    return solve

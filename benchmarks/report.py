@@ -32,8 +32,13 @@ TITLES = {
     "ranks_cosine_d1000": "true ranks by cosine, d=1000",
     "translate_20k": "translate word by word, 20,000 terms",
     "train_5_and_5": "learn to translate: 5 iterations of Model 1 and 5 of the HMM",
+    "wtmf_sweep": "WTMF, one exact sweep, 20,000 words, K=100",
+    "wtmf_sentences": "WTMF, its sentences' half",
+    "wtmf_words": "WTMF, its words' half",
+    "wtmf_sweep_early": "WTMF, the second sweep of a fit",
+    "wtmf_fit": "WTMF fit, 394,000 sentences, 20 sweeps, K=100",
 }
-PEERS = ("scipy", "mkl", "sklearn", "gensim", "cca_zoo", "faiss")
+PEERS = ("scipy", "mkl", "sklearn", "gensim", "cca_zoo", "faiss", "implicit", "implicit_cg")
 
 
 def table(files: list[Path]) -> str:

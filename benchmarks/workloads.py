@@ -191,6 +191,29 @@ def bilingual(n_pairs: int, n_terms: int, data: Path | None = None) -> Bilingual
     return Bilingual([weighting.transform(view) for view in counts], source)
 
 
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences by words, the count of each, and where they come from."""
+
+    counts: csr_matrix
+    source: str
+
+
+def sentences(n: int, n_terms: int, data: Path | None = None) -> Sentences:
+    """Rows of about ten words with the frequencies of text: clauses of Europarl, or an invented corpus."""
+    import semproj as sj
+
+    path = _europarl_file(data)
+    if path is None:
+        topics = max(2, n_terms // 200)
+        return Sentences(zipf_counts(n, n_terms, 10, topics), f"{n} sentences; {topic_note(topics)}")
+    # Whole sentences of the parliament are twice as long as the definitions and headlines that WTMF is for.
+    clauses = (clause for row in _europarl(path) for clause in re.split(r"[.,;:!?()]+\s", row[0]))
+    texts = list(islice((clause for clause in clauses if clause.count(" ") >= 3), n))
+    counts = sj.TermCounter(lowercase=True, max_features=n_terms).fit_transform(texts)
+    return Sentences(counts, f"{len(texts)} English clauses of {EUROPARL.as_posix()}")
+
+
 def _prose_of(source: str) -> Iterator[str]:
     """Docstrings and runs of comments, of twenty words or more."""
     try:

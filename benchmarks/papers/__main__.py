@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.papers import PAPERS, Options, Paper, Report, load, render, write_json
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-QUICK = {"limit": 3000, "documents": 1000, "terms": 5000, "dimension": 200}
+QUICK = {"limit": 3000, "documents": 1000, "terms": 5000, "dimension": 200, "seeds": 2}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--documents", type=int, metavar="N", help="evaluate at most so many examples")
     parser.add_argument("--terms", type=int, metavar="N", help="size of a vocabulary (default: the paper's)")
     parser.add_argument("--dimension", type=int, metavar="N", help="at most so many dimensions")
+    parser.add_argument("--seeds", type=int, metavar="N", help="fit what has a random start so often, and average")
     quick = ", ".join(f"--{name} {size}" for name, size in QUICK.items())
     parser.add_argument("--quick", action="store_true", help=f"a slice that takes a minute: {quick}")
     parser.add_argument("--lowercase", action="store_true", help="fold case, which the papers may not do")
@@ -73,6 +74,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[argparse.Namespace, P
         documents=asked.documents,
         terms=asked.terms,
         dimension=asked.dimension,
+        seeds=asked.seeds,
         lowercase=asked.lowercase,
         tune=asked.tune,
         figures=None if asked.no_figures else figures,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import lzma
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-
-class MissingFile(Exception):
-    """The data folder does not have a file; the message names it."""
+from benchmarks.papers import files
+from benchmarks.papers.files import read_lines, read_table
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,7 @@ def path_of(data: Path, dataset: str, split: str) -> Path:
 
 def require(data: Path, dataset: str, splits: Sequence[str]) -> None:
     """Raise before anything is read if one of the files is not there."""
-    for split in splits:
-        path = path_of(data, dataset, split)
-        if not path.is_file():
-            raise MissingFile(f"{path} is missing")
+    files.require(*(path_of(data, dataset, split) for split in splits))
 
 
 def read(data: Path, dataset: str, split: str) -> Pairs:
@@ -73,7 +68,10 @@ def read(data: Path, dataset: str, split: str) -> Pairs:
     layout = LAYOUTS[dataset]
     path = path_of(data, dataset, split)
     wanted = [*layout.languages, *([layout.label] if layout.label else [])]
-    rows = _tsv(path, ["id", *layout.languages]) if ".tsv" in layout.suffix else _jsonl(path, wanted)
+    if ".tsv" in layout.suffix:
+        rows = (fields[1:] for fields in read_table(path, ["id", *layout.languages]))
+    else:
+        rows = _jsonl(path, wanted)
     columns: tuple[list[str], ...] = tuple([] for _ in wanted)
     for row in rows:
         for column, value in zip(columns, row, strict=True):
@@ -83,30 +81,8 @@ def read(data: Path, dataset: str, split: str) -> Pairs:
     return Pairs((columns[0], columns[1]), columns[2] if layout.label else None)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    number = 0
-    try:
-        # Only \n ends a line: U+2028 and the like may stand inside a text.
-        with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line.rstrip("\r\n")
-    except FileNotFoundError:
-        raise MissingFile(f"{path} is missing") from None
-    except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}, after line {number}: the file is damaged: {error}") from error
-
-
-def _tsv(path: Path, columns: list[str]) -> Iterator[list[str]]:
-    for number, line in _lines(path):
-        fields = line.split("\t")
-        if len(fields) != len(columns):
-            raise ValueError(f"{path}, line {number}: expected {', '.join(columns)}, got {len(fields)} columns")
-        yield fields[1:]
-
-
 def _jsonl(path: Path, names: list[str]) -> Iterator[list[str]]:
-    for number, line in _lines(path):
+    for number, line in read_lines(path):
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:

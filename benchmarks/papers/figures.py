@@ -1,4 +1,4 @@
-"""Curves of a measure against the dimension, one line per method; matplotlib is imported only to draw."""
+"""Curves of a measure against a parameter, one line per method; matplotlib is imported only to draw."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ INK, SOFT = "#222222", "#9a9a9a"
 def draw_curves(
     path: Path,
     title: str,
-    curves: Mapping[str, Mapping[int, float]],
+    curves: Mapping[str, Mapping[float, float]],
     levels: Mapping[str, float],
     *,
     ylabel: str,
     source: str,
+    xlabel: str = "dimensions (log scale)",
+    spreads: Mapping[str, Mapping[float, float]] | None = None,
+    margin: float = 0.05,
 ) -> None:
     """Write a picture to `path`.
 
-    `curves` has a value for each dimension of each method, of at least one; `levels` the value of each method that
-    has no dimension, drawn as a dashed line.
+    `curves` has a value for each dimension (or another parameter) of each method, of at least one; `levels` the
+    value of each method that has no dimension, drawn as a dashed line; `spreads` how far up and down a band goes
+    around a curve. `margin` is the room above the highest and below the lowest value.
     """
     import matplotlib
 
@@ -35,27 +39,31 @@ def draw_curves(
     with plt.rc_context(style):
         figure, axes = plt.subplots(figsize=(8, 5), dpi=110, layout="constrained")
         ends = []
-        dimensions = sorted({dimension for curve in curves.values() for dimension in curve})
+        places = sorted({place for curve in curves.values() for place in curve})
         for (name, curve), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
             x, y = zip(*sorted(curve.items()), strict=True)
             axes.plot(x, y, marker="o", markersize=4, color=colour, linewidth=2, zorder=3)
             ends.append((y[-1], f"{name} {max(y):.3f}", colour, "bold"))
+            around = (spreads or {}).get(name)
+            if around:
+                low, high = zip(*((curve[at] - around[at], curve[at] + around[at]) for at in x), strict=True)
+                axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
         for name, level in levels.items():
             axes.axhline(level, color=SOFT, linestyle="--", linewidth=1)
             ends.append((level, f"{name} {level:.3f}", "#777777", "normal"))
         axes.set_xscale("log")
-        axes.set_xticks(dimensions, [str(dimension) for dimension in dimensions], rotation=45)
+        axes.set_xticks(places, [f"{place:g}" for place in places], rotation=45)
         axes.xaxis.set_minor_locator(NullLocator())
         shown = [*levels.values(), *(value for curve in curves.values() for value in curve.values())]
         # Not from zero: differences near the top are what the figure is about.
-        low, high = max(0.0, min(shown) - 0.05), min(1.0, max(shown) + 0.05)
+        low, high = max(0.0, min(shown) - margin), min(1.0, max(shown) + margin)
         axes.set_ylim(low, high + 0.02 * (high - low))
         heights = _apart([end[0] for end in ends], 0.05 * (high - low), high)
         for height, (_, label, colour, weight) in zip(heights, ends, strict=True):
             axes.annotate(label, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
                           textcoords="offset points", va="center", color=colour, weight=weight,
                           annotation_clip=False)  # fmt: skip
-        axes.set(xlabel="dimensions (log scale)", ylabel=ylabel)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.set_title(title)
         figure.supxlabel(source, x=0.01, ha="left", fontsize=9, color="#777777")
         path.parent.mkdir(parents=True, exist_ok=True)

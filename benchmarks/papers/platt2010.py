@@ -9,7 +9,6 @@ columns.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.papers import compare, corpora
+from benchmarks.papers import compare, corpora, files
 from benchmarks.papers.crosslingual import METHODS, Fitted, Method, Project, Space
 from benchmarks.papers.figures import draw_curves
 from benchmarks.papers.platt2010_figures import PUBLISHED, Setting, figure_of, setting_of
 from benchmarks.papers.registry import Options, Paper
-from benchmarks.papers.tables import Report, Row
+from benchmarks.papers.tables import Report, Row, say
 
 DATASETS = ("europarl", "europarl-25", "mdn", "debian")
 DROP_TOP, TERMS = 50, 20_000  # of all languages together: Tables 1 and 2
@@ -133,7 +132,7 @@ def run(options: Options) -> Report:
     asked = [method for method in METHODS if options.rows is None or method.row in options.rows]
     for method in asked:
         if not method.available:
-            _skip(report, f"{method.row}: skipped, this semproj has no {method.needs}")
+            report.skip(f"{method.row}: skipped, this semproj has no {method.needs}")
     methods = [method for method in asked if method.available]
     for folder in corpora.LAYOUTS:
         names = [name for name in DATASETS if name.partition("-")[0] == folder]
@@ -142,8 +141,8 @@ def run(options: Options) -> Report:
             continue
         try:
             corpora.require(options.data, folder, ["train", options.split])
-        except corpora.MissingFile as missing:
-            _skip(report, f"{', '.join(names)}: skipped, {missing}")
+        except files.MissingFile as missing:
+            report.skip(f"{', '.join(names)}: skipped, {missing}")
             continue
         results = []
         for group in _groups(folder, names, methods, options):
@@ -158,21 +157,12 @@ def run(options: Options) -> Report:
     return report
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _skip(report: Report, message: str) -> None:
-    _say(message)
-    report.notes.append(message)
-
-
 def _groups(folder: str, names: Sequence[str], methods: Sequence[Method], options: Options) -> Iterator[Group]:
     """The tasks of a folder, made one group at a time so that only one vocabulary is in memory."""
-    _say(f"{folder}: reading")
+    say(f"{folder}: reading")
     train = corpora.read(options.data, folder, "train").take(options.limit)
     held_out = corpora.read(options.data, folder, options.split).take(options.documents)
-    _say(f"{folder}: {len(train)} pairs to learn from, {len(held_out)} of {options.split}")
+    say(f"{folder}: {len(train)} pairs to learn from, {len(held_out)} of {options.split}")
     folding = {"lowercase": options.lowercase}
     space = Space(train.texts, drop_top=DROP_TOP, terms=options.terms or TERMS, **folding)
     table, figure = {"europarl": ("1", 3), "mdn": ("2", 4), "debian": ("2", None)}[folder]
@@ -209,7 +199,7 @@ def _results(method: Method, group: Group, options: Options) -> list[Result]:
     for result in best.values():
         where = f"{result.task.dataset}, table {result.task.table}"
         score = result.task.score(result.outcomes)
-        _say(f"  {where}: {method.row} {_shown(result.setting)}: {score:.4f} ({result.seconds:.1f} s)")
+        say(f"  {where}: {method.row} {_shown(result.setting)}: {score:.4f} ({result.seconds:.1f} s)")
     return list(best.values())
 
 
@@ -301,7 +291,7 @@ def _draw(report: Report, results: Sequence[Result], options: Options) -> None:
             source=f"{report.split}, {task.counts[0].shape[0]} pairs; at the right, the best of each line",
         )
     except ModuleNotFoundError as error:
-        _skip(report, f"figure {task.figure}: left out, {error}; install the extra `plot`")
+        report.skip(f"figure {task.figure}: left out, {error}; install the extra `plot`")
     else:
         report.notes.append(f"figure {task.figure}: {path}")
 

@@ -12,6 +12,7 @@ from benchmarks.papers.tables import Report
 # name on the command line: the module, which defines PAPER
 PAPERS = {
     "platt2010": "benchmarks.papers.platt2010",
+    "guo2012": "benchmarks.papers.guo2012",
 }
 
 
@@ -27,6 +28,7 @@ class Options:
     documents: int | None = None  # evaluated examples
     terms: int | None = None
     dimension: int | None = None  # at most
+    seeds: int | None = None
     lowercase: bool = False
     tune: bool = False
     figures: Path | None = None  # a folder; None draws nothing

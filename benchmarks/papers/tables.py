@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,17 @@ from typing import Any
 FIELDS = ("table", "dataset", "row", "metric", "ours", "paper", "seconds")
 
 
+def say(text: str) -> None:
+    """How a run goes, beside its result."""
+    print(text, file=sys.stderr, flush=True)
+
+
 @dataclass(frozen=True)
 class Row:
-    """One figure. `setting` and `best` are printed only: the JSON is the same for every paper."""
+    """One figure. `setting` and `best` are printed only: the JSON is the same for every paper.
+
+    `spread` is the standard deviation over the runs that `ours` is the mean of; only then it is in the JSON.
+    """
 
     table: str
     dataset: str
@@ -25,6 +34,7 @@ class Row:
     seconds: float
     setting: str = ""
     best: bool = False
+    spread: float | None = None
 
 
 @dataclass
@@ -37,8 +47,16 @@ class Report:
     titles: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def skip(self, message: str) -> None:
+        """Say, now and below the tables, that something is left out, and why."""
+        say(message)
+        self.notes.append(message)
+
     def as_json(self) -> dict[str, Any]:
-        rows = [{name: getattr(row, name) for name in FIELDS} for row in self.rows]
+        rows = []
+        for row in self.rows:
+            spread = {} if row.spread is None else {"spread": row.spread}
+            rows.append({name: getattr(row, name) for name in FIELDS} | spread)
         return {"paper": self.paper, "split": self.split, "rows": rows}
 
 
@@ -73,6 +91,11 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
+def _ours(row: Row) -> str:
+    spread = "" if row.spread is None else f"±{row.spread:.4f}"
+    return _number(row.ours) + spread + " *"[row.best]
+
+
 def _table(report: Report, table: str) -> str:
     rows = [row for row in report.rows if row.table == table]
     metrics = _unique(row.metric for row in rows)
@@ -86,7 +109,7 @@ def _table(report: Report, table: str) -> str:
         line = [dataset, name, some.setting or "-"]
         for metric in metrics:
             row = found.get(metric)
-            line += ["- ", "-"] if row is None else [_number(row.ours) + " *"[row.best], _number(row.paper)]
+            line += ["- ", "-"] if row is None else [_ours(row), _number(row.paper)]
         lines.append([*line, f"{some.seconds:.1f}"])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = []
@@ -98,4 +121,5 @@ def _table(report: Report, table: str) -> str:
         text.append("  ".join(cells).rstrip())
     text.insert(1, "-" * max(map(len, text)))
     title = report.titles.get(table)
-    return "\n".join([f"Table {table}{': ' + title if title else ''} ({report.split})", *text])
+    name = f"Table {table}" if table[0].isdigit() else table
+    return "\n".join([f"{name}{': ' + title if title else ''} ({report.split})", *text])

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "bindings/bindings.h"
+#include "kernels/ranks.h"
 #include "kernels/retrieve.h"
 
 namespace semproj::bindings {
@@ -48,11 +51,39 @@ py::tuple rank(const py::array& a, const py::array& b, const std::string& metric
   return py::make_tuple(forward, backward);
 }
 
+py::tuple rank_gold(const py::array& queries, const py::array& corpus, int64_t rivals,
+                    const py::array& starts, const py::array& rows, const std::string& metric,
+                    int n_threads) {
+  const auto left = matrix_view<const float>(queries, "queries");
+  const auto right = matrix_view<const float>(corpus, "corpus");
+  if (left.cols != right.cols) throw py::value_error("corpus: expected as many columns as queries");
+  if (rivals < 0 || rivals > right.rows) throw py::value_error("rivals: expected at most the rows of corpus");
+  const int64_t* offsets = vector_data<int64_t>(starts, left.rows + 1, "starts");
+  if (offsets[0] != 0 || !std::is_sorted(offsets, offsets + left.rows + 1)) {
+    throw py::value_error("starts: expected offsets that begin with 0 and do not fall");
+  }
+  const int64_t pairs = offsets[left.rows];
+  const int64_t* gold = vector_data<int64_t>(rows, pairs, "rows");
+  if (std::any_of(gold, gold + pairs, [&](int64_t row) { return row < 0 || row >= right.rows; })) {
+    throw py::value_error("rows: expected numbers of rows of corpus");
+  }
+  const RetrieveOptions options = options_of(metric, n_threads);
+  py::array_t<int64_t> nearer(pairs), tied(pairs);
+  int64_t *near = nearer.mutable_data(), *tie = tied.mutable_data();
+  {
+    const py::gil_scoped_release release;
+    gold_ranks(left, right, rivals, {offsets, gold}, near, tie, options);
+  }
+  return py::make_tuple(nearer, tied);
+}
+
 }  // namespace
 
 void register_retrieve(py::module_& m) {
   m.def("top_k", &find, py::arg("queries"), py::arg("corpus"), py::arg("k"), py::arg("metric"),
         py::arg("n_threads"));
+  m.def("gold_ranks", &rank_gold, py::arg("queries"), py::arg("corpus"), py::arg("rivals"), py::arg("starts"),
+        py::arg("rows"), py::arg("metric"), py::arg("n_threads"));
   m.def("true_ranks", &rank, py::arg("a"), py::arg("b"), py::arg("metric"), py::arg("n_threads"));
 }
 

@@ -18,7 +18,7 @@ void check_range(const CsrView<Index, Value>& x) {
 template <class T>
 const T* padded_rows(const py::array& a, int64_t rows, int64_t k, const char* name) {
   const auto view = matrix_view<const T>(a, name);
-  if (view.rows != rows || view.cols != padded(k) || view.stride != view.cols) {
+  if (view.rows != rows || view.cols != padded(k) || (rows > 0 && view.stride != view.cols)) {
     throw py::value_error(std::string(name) + ": expected contiguous rows of the padded length");
   }
   return view.data;

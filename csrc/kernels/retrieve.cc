@@ -12,65 +12,19 @@
 #include "kernels/retrieve.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/score_tasks.h"
 
 namespace semproj {
 namespace {
 
-constexpr int64_t kMostQueries = 384;               // of a block: a multiple of every tile's rows
-constexpr int64_t kTaskFlops = int64_t{1} << 32;    // more makes an interrupt wait
-constexpr int64_t kSerialFlops = int64_t{1} << 21;  // less is not worth waking a thread
-constexpr int64_t kTasksPerThread = 4;              // so that threads end at about the same time
+constexpr int64_t kTasksPerThread = 4;  // so that threads end at about the same time
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
-
-// The scratch memory of each worker, made when it takes its first task.
-class Scorers {
- public:
-  Scorers(const simd::ScoreTable& table, Metric metric, int64_t queries, int64_t depth, int n_threads)
-      : table_(table),
-        metric_(metric),
-        queries_(queries),
-        depth_(depth),
-        all_(static_cast<size_t>(n_threads)) {}
-
-  BlockScorer& of(int worker) {
-    auto& mine = all_[static_cast<size_t>(worker)];
-    if (!mine) mine = std::make_unique<BlockScorer>(table_, metric_, queries_, depth_);
-    return *mine;
-  }
-
- private:
-  simd::ScoreTable table_;
-  Metric metric_;
-  int64_t queries_, depth_;
-  std::vector<std::unique_ptr<BlockScorer>> all_;
-};
-
-// The most corpus rows that a task may score against this many queries: whole blocks.
-int64_t rows_per_task(int64_t queries, int64_t depth) {
-  const int64_t rows = kTaskFlops / (2 * std::max<int64_t>(1, queries * depth));
-  return std::max<int64_t>(1, rows / kBlockColumns) * kBlockColumns;
-}
-
-// Blocks of queries of about equal size, as few as there can be.
-int64_t queries_per_block(int64_t n, int64_t rows) {
-  const int64_t blocks = block_count(n, kMostQueries);
-  return blocks == 0 ? rows : block_count(block_count(n, blocks), rows) * rows;
-}
-
-int threads_for(const MatrixView<const float>& a, const MatrixView<const float>& b, int n_threads) {
-  const double flops =
-      2.0 * static_cast<double>(a.rows) * static_cast<double>(b.rows) * static_cast<double>(a.cols);
-  return flops < static_cast<double>(kSerialFlops) ? 1 : n_threads;
-}
 
 // Moves the k largest of n different keys to the front. Partitions without branches: keys come in no order
 // that a branch predictor could learn, which makes std::nth_element five times as slow here.
@@ -215,78 +169,6 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
         reservoirs.finish(q, options.metric, scratch, ids + at, scores + at);
       }
     });
-  }
-}
-
-namespace {
-
-// Scores that differ by less are ties. Equal rows get equal bits, but rows that are equal up to their length
-// or their last digit do not, and rounding must not settle that in anybody's favour.
-float margin_of(Metric metric, float score, double length_a, double length_b) {
-  constexpr double kTie = 1e-6;
-  if (metric == Metric::inner_product) return static_cast<float>(kTie * length_a * length_b);
-  if (metric == Metric::l1) return static_cast<float>(kTie) * std::abs(score);
-  return static_cast<float>(kTie);
-}
-
-}  // namespace
-
-void true_ranks(const MatrixView<const float>& a, const MatrixView<const float>& b, int64_t* forward,
-                int64_t* backward, const RetrieveOptions& options) {
-  const simd::ScoreTable table = score_table_for(options.isa);
-  const int n_threads = threads_for(a, b, options.n_threads);
-  const int64_t n = a.rows;
-  ComparedRows left(a, options.metric, "A", table), right(b, options.metric, "B", table);
-  left.prepare_all(n_threads);
-  right.prepare_all(n_threads);
-  check_range(left, right, options.metric, "A");
-
-  // The pair's own score first. It is the same number that the tile of all scores will hold.
-  std::vector<float> threshold(static_cast<size_t>(n));
-  const int64_t pairs = table.cols;
-  const int64_t per_block =
-      std::max(queries_per_block(n, table.rows), block_count(pairs, table.rows) * table.rows);
-  Scorers scorers(table, options.metric, per_block, a.cols, n_threads);
-  parallel_for(block_count(n, pairs), n_threads, [&](int64_t task, int worker) {
-    const Block mine = block_at(n, pairs, task);
-    BlockScorer& scorer = scorers.of(worker);
-    scorer.take_queries(left, mine.begin, mine.end);
-    scorer.score(right, mine.begin, mine.end);
-    for (int64_t i = mine.begin; i < mine.end; ++i) {
-      const float score = scorer.scores(i - mine.begin)[i - mine.begin];
-      threshold[i] = score - margin_of(options.metric, score, left.length(i), right.length(i));
-    }
-  });
-
-  std::fill_n(forward, n, 1);
-  std::fill_n(backward, n, 1);
-  const int64_t step = rows_per_task(std::min(per_block, n), a.cols), parts = block_count(n, step);
-  parallel_for(block_count(n, per_block) * parts, n_threads, [&](int64_t task, int worker) {
-    const Block mine = block_at(n, per_block, task / parts), theirs = block_at(n, step, task % parts);
-    BlockScorer& scorer = scorers.of(worker);
-    scorer.take_queries(left, mine.begin, mine.end);
-    std::vector<int64_t> reached(static_cast<size_t>(mine.end - mine.begin));
-    for (int64_t c = theirs.begin; c < theirs.end; c += kBlockColumns) {
-      const int64_t end = std::min(theirs.end, c + kBlockColumns);
-      scorer.score(right, c, end);
-      int32_t columns[kBlockColumns] = {};
-      for (int64_t i = mine.begin; i < mine.end; ++i) {
-        float* scores = scorer.scores(i - mine.begin);
-        if (c <= i && i < end) scores[i - c] = kLeast;  // the pair itself is no rival
-        reached[i - mine.begin] += table.count(scores, end - c, threshold[i], threshold.data() + c, columns);
-      }
-      for (int64_t j = c; j < end; ++j) {
-        if (columns[j - c] != 0)
-          std::atomic_ref(backward[j]).fetch_add(columns[j - c], std::memory_order_relaxed);
-      }
-    }
-    for (int64_t i = mine.begin; i < mine.end; ++i) {
-      std::atomic_ref(forward[i]).fetch_add(reached[i - mine.begin], std::memory_order_relaxed);
-    }
-  });
-  if (options.metric != Metric::cosine) return;
-  for (int64_t i = 0; i < n; ++i) {
-    if (left.length(i) == 0 || right.length(i) == 0) forward[i] = backward[i] = 0;
   }
 }
 

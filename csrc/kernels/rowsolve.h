@@ -12,17 +12,19 @@
 //   short rows   q = L^-T R' a,  (I + R R') a = v        n^2 K / 2 + n^3 / 6 + n K + K^2 / 2 multiply-adds
 //   long rows    the K x K system in Y                   n K^2 / 2 + K^3 / 6
 //
-// The switch is where the costs cross, about n = K. Rows of at most kSideBySide entries are solved 16 at a
-// time, one system in each lane, so that square roots and divisions are not waited for. All c = w0: q = S^-1
-// of the right side, no system at all. A row with some d <= 0 is solved as a long one.
+// The costs cross at n = K, and so does the conditioning for a small ridge: R R' is singular above it. Rows
+// of at most kSideBySide entries are solved 16 at a time, one system in each lane, so that square roots and
+// divisions are not waited for. All c = w0: q = S^-1 of the right side, no system at all. A row with some d
+// <= 0 is solved as a long one.
 //
 // Memory moved: n K elements of T (or Y) a row, at random, fetched one row ahead.
 //
-// Precision. Short rows are computed in T: with the largest eigenvalue of I + R R' below kTrusted the error
-// is a few hundred units in the last place of float32; a row above it, by the trace, goes the long way. There
-// the matrix is summed in T over 64 entries and then in double, factored in T, and the solution is refined
-// once with the double matrix; when the pivots' spread shows bad conditioning it is done again in double
-// throughout. A row's bits depend neither on the other rows nor on the threads.
+// Precision. The error of a float32 solve is about 1e-7 times the condition of its matrix. A short row is
+// trusted when the trace bounds the condition of I + R R'; otherwise it goes the long way. There the matrix
+// is summed in T over 64 entries and then in double, the right side in double; the matrix is factored in T
+// and the solution is refined once with the double matrix. When its condition, bounded by the trace or else
+// estimated, is too bad, the row is done again in double throughout. A row's bits depend neither on the other
+// rows nor on the threads.
 
 #include <cstdint>
 #include <stdexcept>
@@ -57,7 +59,7 @@ class SingularSystem : public std::runtime_error {
 int64_t padded(int64_t n_components);
 
 struct RowSolveOptions {
-  int64_t longest_short = -1;  // rows of more entries are long; -1: by cost
+  int64_t longest_short = -1;  // rows of more entries are long; -1: K
   int n_threads = 1;
   Isa isa = Isa::baseline;
 };

@@ -6,22 +6,29 @@ estimators.
 
 from __future__ import annotations
 
-from . import alignment, kernels, metrics, retrieval
+from . import alignment, kernels, metrics, retrieval, tasks
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
 from .cca import CCA
 from .cllsi import CLLSI
+from .contextspace import ContextSpace
 from .dda import DDA
 from .encoder import Encoder
+from .lemmatizer import Lemmatizer
 from .lsa import LSA
+from .mrlsa import MRLSA, RawRelations
 from .neighbors import NearestNeighborClassifier
+from .oov import ExtendedWordSpace
 from .opca import OPCA
+from .pilsa import PILSA
 from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
+from .thesaurus import Thesaurus
 from .tucker import Tucker
 from .weighting import BM25, CustomWeighting, LogTfIdf, TfIdf
 from .wordbyword import WordByWord
+from .wordnet import WordNet
 from .wtmf import WTMF
 
 __all__ = [
@@ -30,19 +37,27 @@ __all__ = [
     "CLLSI",
     "DDA",
     "LSA",
+    "MRLSA",
     "OPCA",
+    "PILSA",
     "WTMF",
+    "ContextSpace",
     "CustomWeighting",
     "Encoder",
+    "ExtendedWordSpace",
+    "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",
     "NearestNeighborClassifier",
+    "RawRelations",
     "SavedModelError",
     "SparseTensor",
     "TermCounter",
     "TfIdf",
+    "Thesaurus",
     "Tucker",
     "WordByWord",
+    "WordNet",
     "__version__",
     "alignment",
     "kernels",
@@ -50,4 +65,5 @@ __all__ = [
     "metrics",
     "retrieval",
     "show_config",
+    "tasks",
 ]

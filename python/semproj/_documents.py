@@ -24,7 +24,8 @@ def _open_binary(path: PathLike) -> BinaryIO:
     return open(name, "rb")
 
 
-def _lines(path: PathLike, errors: str) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: PathLike, errors: str = "strict") -> Iterator[tuple[int, str]]:
+    """Lines without their ends, numbered from 1; ``.gz`` and ``.xz`` are unpacked."""
     number = 0
     with _open_binary(path) as file:
         try:
@@ -63,7 +64,7 @@ def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
     ...     list(read_lines(path))
     ['one line', 'another']
     """
-    for _, line in _lines(path, errors):
+    for _, line in numbered_lines(path, errors):
         yield line
 
 
@@ -71,7 +72,7 @@ def read_tsv(path: PathLike, column: int, *, errors: str = "strict") -> Iterator
     """Stream one column of a file of tab-separated values, as `read_lines` does; the first column is 0."""
     if column < 0:
         raise ValueError(f"column: expected 0 or more, got {column}")
-    for number, line in _lines(path, errors):
+    for number, line in numbered_lines(path, errors):
         fields = line.split("\t", column + 1)
         if len(fields) <= column:
             raise ValueError(f"{path}, line {number}: no column {column}, the line has {len(fields)} columns")
@@ -83,7 +84,7 @@ def read_jsonl(path: PathLike, field: str, *, errors: str = "strict") -> Iterato
 
     Compressed files and errors are as for `read_lines`; empty lines are passed over.
     """
-    for number, line in _lines(path, errors):
+    for number, line in numbered_lines(path, errors):
         if not line.strip():
             continue
         try:

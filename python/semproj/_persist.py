@@ -13,6 +13,8 @@ import json
 import os
 import tempfile
 import zlib
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +34,14 @@ _CLASSES = {
     "DDA": "dda",
     "Encoder": "encoder",
     "LSA": "lsa",
+    "MRLSA": "mrlsa",
     "LogTfIdf": "weighting",
     "OPCA": "opca",
     "NearestNeighborClassifier": "neighbors",
+    "PILSA": "pilsa",
     "TermCounter": "text",
     "TfIdf": "weighting",
+    "Thesaurus": "thesaurus",
     "Tucker": "tucker",
     "ViewProjection": "_base",
     "WTMF": "wtmf",
@@ -90,6 +95,22 @@ class Persistent:
     def _set_state(self, arrays: Arrays, scalars: dict[str, Any]) -> None:
         for name, value in {**arrays, **scalars}.items():
             setattr(self, name, value)
+
+
+def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
+    """UTF-8 bytes of all strings, and where each of them begins and the last one ends."""
+    encoded = [string.encode() for string in strings]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(each) for each in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
+
+
+def unpack_strings(text: Array, offsets: Array) -> list[str]:
+    """What `pack_strings` was given."""
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        raise ValueError("offsets of strings do not fit their text")
+    raw, places = text.tobytes(), offsets.tolist()
+    return [raw[begin:end].decode() for begin, end in pairwise(places)]
 
 
 def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from ._threads import single_threaded_blas
 from ._types import Array
 from ._validation import core_csr
 
-# Reciprocal condition of the shared matrix below which float32 factors are solved in double, and below which
-# the matrix counts as singular. At the first, rounding a whitened factor to float32 costs about 1e-6.
-_FLOAT32_ENOUGH = 1e-4
+# Reciprocal conditions of the shared matrix. Whitening in float32 costs its condition in accuracy, whitening in
+# double and rounding the result only the root of it; below the second the rows are solved in double, and below the
+# third the matrix counts as singular.
+_WHITEN_IN_FLOAT32 = 1e-2
+_SOLVE_IN_FLOAT32 = 1e-3
 _SINGULAR = 1e-14
+_CHUNK_ROWS = 1 << 14
 
 
 class RowSolver:
@@ -38,21 +41,25 @@ class RowSolver:
         self.use(factors)
 
     def use(self, factors: Array) -> None:
-        """Take new factors; the memory of the old ones' table is used again."""
+        """Take new factors; the memory of the old ones' table is used again.
+
+        Raises OverflowError for factors whose products are no numbers.
+        """
         shared = self._missing_weight * _core.table_gram(factors, self._n_threads)
         shared.flat[:: len(shared) + 1] += self._reg
         if not np.isfinite(shared).all():
-            raise ValueError("factors: values too large for their products; scale them down")
+            raise OverflowError("values too large for their products")
         with single_threaded_blas():
             inverse, rcond = _inverse_factor(shared)
-            if factors.dtype == np.float32 and rcond < _FLOAT32_ENOUGH:
+            if factors.dtype == np.float32 and rcond < _SOLVE_IN_FLOAT32:
                 factors = factors.astype(np.float64)
             self._factors, self._shared = factors, shared
             self._least_eigenvalue = rcond * _norm(shared)
             if inverse is None:
                 self._whitened = self._inverse = None
             else:
-                self._whitened = _whitened(factors, inverse, self._n_threads, self._whitened)
+                wide = rcond < _WHITEN_IN_FLOAT32
+                self._whitened = _whitened(factors, inverse, wide, self._n_threads, self._whitened)
                 self._inverse = _padded_square(inverse, factors.dtype)
 
     def solve(self, X: Any, out: Array, weights: Array | None = None) -> float:
@@ -104,15 +111,24 @@ def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
     return np.ascontiguousarray(inverse), float(rcond)
 
 
-def _whitened(factors: Array, inverse: Array, n_threads: int, memory: Array | None) -> Array:
-    """Rows L^-1 y, with zeros behind them, in `memory` if it fits."""
+def _whitened(factors: Array, inverse: Array, wide: bool, n_threads: int, memory: Array | None) -> Array:
+    """Rows L^-1 y, computed in double if `wide`, with zeros behind them; in `memory` if it fits."""
     n, k = factors.shape
     shape = (n, _core.padded(k))
     if memory is None or memory.shape != shape or memory.dtype != factors.dtype:
         memory = np.empty(shape, factors.dtype)
         memory[:, k:] = 0
-    transposed = np.ascontiguousarray(inverse.T, factors.dtype)
-    _core.tall_multiply(factors, transposed, 1.0, 0.0, memory[:, :k], n_threads)
+    rows = memory[:, :k]
+    dtype = np.dtype(np.float64) if wide else factors.dtype
+    transposed = np.ascontiguousarray(inverse.T, dtype)
+    if dtype == factors.dtype:
+        _core.tall_multiply(factors, transposed, 1.0, 0.0, rows, n_threads)
+        return memory
+    for begin in range(0, n, _CHUNK_ROWS):
+        chunk = factors[begin : begin + _CHUNK_ROWS].astype(dtype)
+        product = np.empty_like(chunk)
+        _core.tall_multiply(chunk, transposed, 1.0, 0.0, product, n_threads)
+        rows[begin : begin + _CHUNK_ROWS] = product
     return memory
 
 

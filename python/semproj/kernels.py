@@ -176,8 +176,9 @@ def weighted_row_solve(
     Returns
     -------
     array of shape (n, n_components), of the dtype of `factors`
-        Exact solutions; float32 ones agree with a solve in double to about 1e-6, whatever the conditioning. An
-        empty row's is zero. A row's bits depend neither on the number of threads nor on the other rows.
+        Exact solutions. float32 ones agree with a solve in double to about 1e-6 of the row's largest element; up
+        to 2e-5 was seen where factors are nearly collinear. An empty row's is zero. A row's bits depend neither
+        on the number of threads nor on the other rows.
 
     Examples
     --------
@@ -195,7 +196,10 @@ def weighted_row_solve(
     if X.shape[1] != len(table):
         raise ValueError(f"X: has {X.shape[1]} columns, factors has {len(table)} rows")
     result = check_out(out, (X.shape[0], table.shape[1]), table.dtype)
-    solver = RowSolver(table, missing_weight, reg, threads)
+    try:
+        solver = RowSolver(table, missing_weight, reg, threads)
+    except OverflowError as error:
+        raise ValueError(f"factors: {error}; scale them down") from None
     solver.solve(X, result, values)
     if not np.isfinite(result).all():
         raise ValueError(f"X: the solution is not finite; values are too large for {table.dtype}")

@@ -1,4 +1,4 @@
-"""Retrieval measures over two sets of vectors whose rows belong together, and which of several methods is best."""
+"""Retrieval measures over vectors that belong together, and which of several methods is best."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from ._recall import RecallCurve, atop, recall_curve
 from ._types import Array
 from ._validation import check_real
 from .retrieval import Metric, true_ranks
 
-__all__ = ["BestSet", "best_set", "mrr", "reciprocal_ranks", "top1"]
+__all__ = ["BestSet", "RecallCurve", "atop", "best_set", "mrr", "recall_curve", "reciprocal_ranks", "top1"]
 
 Float64 = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ rows that Numba compiles into the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -18,12 +18,13 @@ from ._threads import interruptible, resolve_threads
 from ._types import Array
 from ._validation import check_integer
 
-__all__ = ["top_k", "true_ranks"]
+__all__ = ["gold_ranks", "top_k", "true_ranks"]
 
 METRICS = ("cosine", "inner_product", "l1", "jensen_shannon")
 Metric: TypeAlias = "str | Callable[[Any, Any], float]"
 Int64: TypeAlias = "npt.NDArray[np.int64]"
 Float32: TypeAlias = "npt.NDArray[np.float32]"
+Gold: TypeAlias = "Sequence[int | Sequence[int]] | npt.NDArray[np.integer[Any]]"
 
 
 def top_k(
@@ -157,6 +158,93 @@ def true_ranks(
         ranks = interruptible(partner_ranks, metric, first, second, threads)
         return cast("tuple[Int64, Int64]", ranks)
     return _core.true_ranks(first, second, metric, threads)
+
+
+def gold_ranks(
+    queries: npt.ArrayLike,
+    corpus: npt.ArrayLike,
+    gold: Gold,
+    *,
+    among: npt.ArrayLike | None = None,
+    metric: Metric = "cosine",
+    n_threads: int | None = None,
+) -> tuple[Int64, Int64]:
+    """Return how many rows of a corpus are nearer to a query than the rows that it ought to find.
+
+    Parameters
+    ----------
+    queries : array-like of shape (n, d)
+    corpus : array-like of shape (m, d)
+    gold : sequence of n row numbers, or of n sequences of row numbers
+        What each query ought to find: at least one row of `corpus`.
+    among : array-like of row numbers, optional
+        Rivals: only these rows are counted, each once. By default all.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `top_k`.
+    n_threads : int or None
+
+    Returns
+    -------
+    nearer, tied : int64 arrays with an element for each gold row, those of the first query first
+        How many rivals are nearer, and how many others are as near, within the margins of `true_ranks`. Both are
+        -1 (no rank) by cosine if the gold row or its query is zero.
+
+    Notes
+    -----
+    Other gold rows of the same query are rivals like all rows. The n x m scores are never in memory; bits do not
+    depend on the number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.retrieval import gold_ranks
+    >>> corpus = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    >>> gold_ranks([[2.0, 1.0], [0.0, 1.0]], corpus, [[2, 3], [1]])
+    (array([0, 1, 0]), array([0, 1, 0]))
+    """
+    threads = resolve_threads(n_threads)
+    metric = check_metric(metric)
+    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    starts, rows = gold_rows(gold, len(left), len(right))
+    rivals = len(right)
+    if among is not None:
+        chosen = np.unique(check_rows(among, "among", len(right)))
+        rest = np.setdiff1d(rows, chosen)
+        place = np.empty(len(right), np.int64)
+        place[chosen] = np.arange(len(chosen))
+        place[rest] = len(chosen) + np.arange(len(rest))
+        rows, right, rivals = place[rows], right[np.concatenate([chosen, rest])], len(chosen)
+    if callable(metric):
+        from .jit.retrieval import rival_counts
+
+        check_finite(left, "queries")
+        check_finite(right, "corpus")
+        counts = interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
+        return cast("tuple[Int64, Int64]", counts)
+    return _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
+
+
+def gold_rows(gold: Any, n_queries: int, n_rows: int) -> tuple[Int64, Int64]:
+    """Row numbers query by query, and where those of each query start."""
+    if len(gold) != n_queries:
+        raise ValueError(f"gold: expected an element for each of the {n_queries} queries, got {len(gold)}")
+    found = [check_rows(np.atleast_1d(np.asarray(rows)), f"gold[{i}]", n_rows) for i, rows in enumerate(gold)]
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in found], dtype=np.int64)])
+    return starts, np.concatenate([np.empty(0, np.int64), *found])
+
+
+def check_rows(values: Any, name: str, n_rows: int) -> Int64:
+    """Numbers of rows, at least one."""
+    rows = np.asarray(values)
+    if rows.ndim != 1 or len(rows) == 0:
+        raise ValueError(f"{name}: expected at least one row number, got shape {rows.shape}")
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integers, got dtype {rows.dtype}")
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise ValueError(f"{name}: expected rows from 0 to {n_rows - 1}, got {rows.min()} to {rows.max()}")
+    return rows.astype(np.int64)
 
 
 def check_metric(metric: Any) -> Metric:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,11 @@ class WTMF(RowTransformer):
         dimensions that are orthogonal and of equal length, ``P - orthogonality (P P' - a I) P`` with a the mean
         diagonal element of P P'. A step that is too large diverges.
     warm_start : bool, default False
-        Start from the word vectors of the fit before, if they fit the data.
+        Start from the word vectors of the fit before, which must be of the same words and `n_components`.
     checkpoint : path-like or None
         File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
-        it had not been stopped. A file of other parameters or other data raises an error.
+        it had not been stopped. A file of other parameters or other data raises an error; one with `max_iter`
+        sweeps or more is the result.
     callback : callable or None
         Called after every sweep as ``callback(sweep, word_vectors, objective)``; stops the fit by returning True.
     random_state : int, numpy generator or None
@@ -147,9 +149,11 @@ class WTMF(RowTransformer):
         if found is not None:
             words, objectives = found[0]["words"], list(found[1]["objective"])
         sentences, objectives = self._sweeps(X, words, objectives, state)
-        signs = flip_signs(words.T)
-        sentences *= signs
+        sentences *= flip_signs(words.T)
+        for vectors in (words, sentences):
+            vectors += 0.0  # a flipped zero is -0, what transform makes is 0
         self.word_vectors_, self.sentence_vectors_ = words, sentences
+        self._solver_cache: dict[str, Any] = {}
         self.objective_ = np.array(objectives)
         self.n_iter_ = len(objectives)
         return self
@@ -214,13 +218,16 @@ class WTMF(RowTransformer):
 
     def _solver_of(self, factors: Array, before: RowSolver | None = None) -> RowSolver:
         """The solver of one side, in the memory of the one before."""
-        if before is None:
-            return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
-        before.use(factors)
+        try:
+            if before is None:
+                return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
+            before.use(factors)
+        except OverflowError as error:
+            raise ValueError(f"X: {error}; scale it down or use float64") from None
         return before
 
     def _converged(self, objectives: list[float]) -> bool:
-        return len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
+        return self.tol > 0 and len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
 
     def _start(self, X: Any, previous: Array | None) -> Array:
         shape = (X.shape[1], int(self.n_components))
@@ -238,11 +245,15 @@ class WTMF(RowTransformer):
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        names = ("n_components", "missing_weight", "reg", "orthogonality", "warm_start")
-        seed = self.random_state if isinstance(self.random_state, int) else None
-        data = [checksum(array) for array in (X.indptr, X.indices, X.data)]
-        identity = {name: getattr(self, name) for name in names}
-        return {"class": "WTMF", **identity, "random_state": seed, "X": [list(X.shape), *data]}
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
+        return {
+            "class": "WTMF",
+            "n_components": int(self.n_components),
+            **{name: float(getattr(self, name)) for name in ("missing_weight", "reg", "orthogonality")},
+            "warm_start": bool(self.warm_start),
+            "random_state": seed,
+            "X": [*X.shape, *(checksum(a.astype(np.int64)) for a in (X.indptr, X.indices)), checksum(X.data)],
+        }
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = super()._validated(X, reset)
@@ -265,6 +276,8 @@ class WTMF(RowTransformer):
         dtype = self._output_dtype(storage)
         result = check_out(out, (X.shape[0], self.word_vectors_.shape[1]), dtype)
         self._solver().solve(X, result)
+        if not np.isfinite(result).all():
+            raise ValueError(f"X: the vectors are not finite; values are too large for {dtype}")
         if normalize:
             unit_rows(result)
         return result
@@ -277,12 +290,11 @@ class WTMF(RowTransformer):
 
     def _solver(self) -> RowSolver:
         """What all rows share, made once for each fitted model."""
-        key = (id(self.word_vectors_), self.missing_weight, self.reg, resolve_threads(self.n_threads))
-        cached = self.__dict__.get("_solver_cache")
-        if cached is None or cached[0] != key:
-            cached = (key, RowSolver(np.ascontiguousarray(self.word_vectors_), *key[1:]))
-            self.__dict__["_solver_cache"] = cached
-        solver: RowSolver = cached[1]
+        cache = self.__dict__.setdefault("_solver_cache", {})
+        words, settings = self.word_vectors_, (self.missing_weight, self.reg, resolve_threads(self.n_threads))
+        if cache.get("words") is not words or cache["settings"] != settings:
+            cache.update(words=words, settings=settings, solver=self._solver_of(np.ascontiguousarray(words)))
+        solver: RowSolver = cache["solver"]
         return solver
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
@@ -300,6 +312,8 @@ class WTMF(RowTransformer):
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0)
         check_real(self.orthogonality, "orthogonality", low=0)
+        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
+            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         resolve_threads(self.n_threads)

@@ -25,6 +25,8 @@ ESTIMATORS = [
     sj.TfIdf(),
     sj.BM25(),
     Custom(),
+    sj.WTMF(n_components=2, reg=1.0, max_iter=5, random_state=0),
+    sj.WTMF(n_components=2, missing_weight=0.0, reg=1.0, max_iter=3, orthogonality=1e-4, random_state=0),
 ]
 
 # scikit-learn's checks and the promises of classifiers.

@@ -1,7 +1,7 @@
 // Nearest rows and ranks on cases small enough to be done by hand, and larger ones against plain loops, for
 // every instruction set.
 
-#include "kernels/retrieve.h"
+#include "kernels/ranks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +148,31 @@ TEST(ranks_against_plain_loops) {
         CHECK(*std::max_element(forward.begin(), forward.end()) > 5);
       }
     }
+  }
+}
+
+TEST(gold_ranks_by_hand) {
+  // Inner products of the query with the corpus: 3, 1, 2, 2, 0, 2.
+  const Rows queries(2, 1, {1, -1}), corpus(6, 1, {3, 1, 2, 2, 0, 2});
+  const int64_t starts[] = {0, 3, 4}, rows[] = {2, 0, 4, 4};
+  for (const Isa isa : supported_isas()) {
+    int64_t nearer[4], tied[4];
+    gold_ranks(queries.view(), corpus.view(), 6, {starts, rows}, nearer, tied,
+               {Metric::inner_product, 1, isa});
+    const int64_t expected[] = {1, 0, 5, 0}, ties[] = {2, 0, 0, 0};
+    CHECK(std::equal(nearer, nearer + 4, expected));
+    CHECK(std::equal(tied, tied + 4, ties));
+    // Only the first three rows are rivals: row 4 is not one of them, and is not counted as its own either.
+    gold_ranks(queries.view(), corpus.view(), 3, {starts, rows}, nearer, tied,
+               {Metric::inner_product, 1, isa});
+    const int64_t fewer[] = {1, 0, 3, 0}, none[] = {0, 0, 0, 0};
+    CHECK(std::equal(nearer, nearer + 4, fewer));
+    CHECK(std::equal(tied, tied + 4, none));
+    // By cosine the zero row has no rank, and all others point the same way.
+    gold_ranks(queries.view(), corpus.view(), 6, {starts, rows}, nearer, tied, {Metric::cosine, 1, isa});
+    const int64_t unknown[] = {0, 0, -1, -1}, alike[] = {4, 4, -1, -1};
+    CHECK(std::equal(nearer, nearer + 4, unknown));
+    CHECK(std::equal(tied, tied + 4, alike));
   }
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
@@ -51,6 +52,21 @@ NAMES = {
     ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
+    "wtmf": (
+        [
+            "wtmf_sweep",
+            "wtmf_sentences",
+            "wtmf_words",
+            "wtmf_sweep_early",
+            "wtmf_k3",
+            "wtmf_k9",
+            "wtmf_nnz1e2",
+            "wtmf_nnz1e3",
+            "wtmf_fit",
+        ],
+        set(),  # implicit is no dependency
+        True,
+    ),
 }
 
 
@@ -85,8 +101,22 @@ def test_the_json_of_each_name(name, tmp_path):
     assert limits["by_threads"] or "compiler" in limits["note"] or "compile" in limits["note"]
     if limits["by_threads"] and name == "project":
         assert all(set(row["limits"]) == set(machine.LIMITS) for row in rows)
+    if name == "wtmf":
+        _check_wtmf(rows)
     if name == "lsa":
         assert all(0 < row["captured"][OURS] <= 1 and set(row["counts"]) == set(row["peers"]) for row in rows)
+
+
+def _check_wtmf(rows):
+    for row in rows:
+        if row["workload"] == "wtmf_fit":
+            continue
+        assert 0 < row["error"][OURS] <= 1e-5
+        assert row["nanoseconds_per_word"] == pytest.approx(1e9 / row["words_per_second"])
+        if "implicit" in row["peers"]:  # which solves the same systems, and by conjugate gradients only nearly
+            assert row["error"]["implicit"] <= 1e-5
+            assert 0 < row["difference"][OURS] <= 1e-5
+            assert row["difference"]["implicit_cg"] > 0
 
 
 def test_a_missing_compiler_is_said_and_nothing_fails(monkeypatch, tmp_path):
@@ -163,6 +193,38 @@ def test_a_wrong_neighbour_is_not_timed():
         check(Contestant(OURS, None, lambda: None), (ids, None))
 
 
+def test_a_wrong_sentence_vector_is_not_timed():
+    from benchmarks.ratios.names import wtmf
+
+    problem = wtmf.problem(wtmf.ones(workloads.sentences(60, 40).counts), 5, reg=1.0)
+    solved = problem.after("words", "sentences").vectors
+    check = wtmf.checker(problem)
+    mine = Contestant(OURS, None, lambda: None)
+    assert check(mine, solved)["error"] <= 1e-5
+    for side in solved:
+        wrong = solved | {side: solved[side].copy()}
+        wrong[side][np.diff(problem.rows[side].indptr).argmax()] *= 1.001  # the longest row is looked at
+        with pytest.raises(AssertionError, match="error"):
+            check(mine, wrong)
+
+
+def test_the_cost_of_a_row_is_the_cheaper_one():
+    from benchmarks.ratios.names.wtmf import flops
+
+    rows = csr_matrix(np.array([[1] + [0] * 9, [0] * 10, [1] * 10], np.float32))
+    k = 4
+    one_word = 1 * 4 / 2 + 1 / 6 + 1 * 4 + 4**2 / 2  # by its 1 x 1 system
+    ten_words = 10 * 4**2 / 2 + 10 * 4 + 4**3 / 6 + 4**2  # by its 4 x 4 system
+    assert flops(rows, k) == pytest.approx(2 * (one_word + ten_words + 10 * 4**2))
+
+
+def test_growth_takes_rows_from_the_front_and_drops_words_that_do_not_occur():
+    from benchmarks.ratios.names.wtmf import first_nonzeros
+
+    counts = csr_matrix(np.array([[0, 2, 0, 1], [0, 0, 0, 3], [5, 0, 0, 0]]))
+    assert first_nonzeros(counts, 3).toarray().tolist() == [[2, 1], [0, 3]]
+
+
 def test_the_data_is_as_described():
     counts = workloads.zipf_counts(400, 5_000)
     assert counts.dtype == np.int32
@@ -173,6 +235,14 @@ def test_the_data_is_as_described():
     frequency = np.asarray(counts.sum(axis=0)).ravel()
     assert not np.all(np.diff(frequency[:100]) <= 0)  # not ordered by frequency
     assert frequency.max() > 50 * np.median(frequency[frequency > 0])
+
+
+def test_sentences_are_short_and_their_words_as_frequent_as_in_text():
+    sentences = workloads.sentences(2_000, 3_000)
+    assert sentences.counts.nnz / 2_000 == pytest.approx(10, rel=0.15)
+    in_rows = np.bincount(sentences.counts.indices)
+    assert in_rows.max() > 0.1 * 2_000
+    assert np.median(in_rows[in_rows > 0]) < 0.005 * 2_000
 
 
 def test_planted_topics_raise_the_leading_singular_values():

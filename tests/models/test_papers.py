@@ -22,6 +22,7 @@ from benchmarks.papers import (  # noqa: E402
     Row,
     compare,
     corpora,
+    files,
     load,
     platt2010_figures,
     render,
@@ -294,7 +295,7 @@ def test_damaged_data_names_file_and_line(tmp_path):
     _write(path, ["{"])
     with pytest.raises(ValueError, match=r"line 1: not JSON"):
         corpora.read(tmp_path, "debian", "dev")
-    with pytest.raises(corpora.MissingFile, match=r"train\.en-it\.jsonl\.xz is missing"):
+    with pytest.raises(files.MissingFile, match=r"train\.en-it\.jsonl\.xz is missing"):
         corpora.read(tmp_path, "debian", "train")
 
 

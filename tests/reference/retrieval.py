@@ -52,3 +52,23 @@ def true_ranks(A: np.ndarray, B: np.ndarray, metric: Metric, tie: float = 1e-9) 
     costs = _costs(A, B, metric)
     own = np.diag(costs) + tie
     return (costs <= own[:, None]).sum(axis=1), (costs <= own).sum(axis=0)
+
+
+def gold_ranks(
+    queries: np.ndarray,
+    corpus: np.ndarray,
+    gold: list[list[int]],
+    metric: Metric,
+    among: Any = None,
+    tie: float = 1e-9,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rivals that are nearer to the query than the gold row, and others that are as near."""
+    costs = _costs(queries, corpus, metric)
+    rivals = range(len(corpus)) if among is None else sorted(set(among))
+    nearer, tied = [], []
+    for query, rows in enumerate(gold):
+        for row in rows:
+            gaps = np.array([costs[query, rival] - costs[query, row] for rival in rivals if rival != row])
+            nearer.append(np.count_nonzero(gaps < -tie))
+            tied.append(np.count_nonzero(np.abs(gaps) <= tie))
+    return np.array(nearer), np.array(tied)

@@ -35,6 +35,11 @@ def _lsa(dtype: type, **options: Any) -> sj.LSA:
     return sj.LSA(3, random_state=0, **options).fit(sj.LogTfIdf().fit_transform(_counts().astype(dtype)))
 
 
+def _wtmf(dtype: type, **options: Any) -> sj.WTMF:
+    weighted = sj.LogTfIdf().fit_transform(_counts().astype(dtype))
+    return sj.WTMF(3, reg=0.5, max_iter=5, random_state=0, **options).fit(weighted)
+
+
 def _encoder(**options: Any) -> sj.Encoder:
     counter, weighting = sj.TermCounter(ngram_range=(1, 2)), sj.LogTfIdf()
     W = weighting.fit_transform(counter.fit_transform(TEXTS))
@@ -57,6 +62,8 @@ MODELS = {
     "bm25": lambda: sj.BM25(k1=1.5, b=0.5).fit(_counts()),
     "lsa_float32": lambda: _lsa(np.float32),
     "lsa_centred_float64": lambda: _lsa(np.float64, center=True),
+    "wtmf_float32": lambda: _wtmf(np.float32),
+    "wtmf_orthogonal_float64": lambda: _wtmf(np.float64, orthogonality=0.01, tol=1e-6),
     "cllsi": lambda: sj.CLLSI(3, random_state=0).fit([_counts(), _counts()[::-1]]),
     "nearest_neighbor": lambda: sj.NearestNeighborClassifier().fit(
         _counts().toarray(), ["fruit", "fruit", "water", "water", "water", "fruit", "mood"]

@@ -154,6 +154,15 @@ LONG_CALLS = {
         "X = rows(60_000, 60, 20_000)",
         "sj.LSA(300, solver='lanczos', tol=1e-12, random_state=0, n_threads=N).fit(X)",
     ),
+    "WTMF": (
+        "X = rows(200_000, 20, 20_000)",
+        "sj.WTMF(100, random_state=0, n_threads=N).fit(X)",
+    ),
+    # Every row has more entries than there are components: the other way to solve it, a long time for each.
+    "weighted_row_solve": (
+        "X, Y = rows(3_000, 4_000, 20_000), rng.standard_normal((20_000, 300))",
+        "sj.kernels.weighted_row_solve(X, Y, missing_weight=0.01, reg=1.0, n_threads=N)",
+    ),
     "top_k": (
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",

@@ -79,6 +79,29 @@ def _rank_loop(function: Any) -> Any:
     return loop
 
 
+@functools.lru_cache(maxsize=64)
+def _count_loop(function: Any) -> Any:
+    @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
+    def loop(
+        queries: Any, corpus: Any, rivals: Any, starts: Any, rows: Any, nearer: Any, tied: Any, bad: Any
+    ) -> None:  # pragma: no cover - compiled
+        for q in numba.prange(len(queries)):
+            own = np.empty(starts[q + 1] - starts[q])
+            for p in range(starts[q], starts[q + 1]):
+                own[p - starts[q]] = function(queries[q], corpus[rows[p]])
+            for c in range(rivals):
+                distance = function(queries[q], corpus[c])
+                if not np.isfinite(distance):
+                    bad[q] = True
+                for p in range(starts[q], starts[q + 1]):
+                    if c != rows[p]:
+                        pair = own[p - starts[q]]
+                        nearer[p] += distance < pair - abs(pair) * TIE
+                        tied[p] += abs(distance - pair) <= abs(pair) * TIE
+
+    return loop
+
+
 def _run(loop: Any, n_threads: int, *arguments: Any) -> None:
     before = numba.get_num_threads()
     numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
@@ -117,6 +140,24 @@ def partner_ranks(
     _run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
     _check(bad)
     return ranks, 1 + others.sum(axis=0)
+
+
+def rival_counts(
+    function: Callable[..., float],
+    queries: Array,
+    corpus: Array,
+    rivals: int,
+    starts: Array,
+    rows: Array,
+    n_threads: int,
+) -> tuple[Array, Array]:
+    """Of each of the `rows`: how many of the first rows of the corpus are nearer to its query, how many tie."""
+    nearer, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    bad = np.zeros(len(queries), np.bool_)
+    loop = _count_loop(_compiled(function))
+    _run(loop, n_threads, _plain(queries), _plain(corpus), rivals, starts, rows, nearer, tied, bad)
+    _check(bad)
+    return nearer, tied
 
 
 def _plain(rows: Array) -> Array:

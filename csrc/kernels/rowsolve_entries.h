@@ -1,0 +1,61 @@
+#pragma once
+// What solvers of long and of short rows share: the entries of a row, and the loops of the instruction set.
+
+#include <cstdint>
+
+#include "core/cpu.h"
+#include "core/views.h"
+#include "kernels/simd/rows.h"
+#include "kernels/simd/systems.h"
+
+namespace semproj {
+
+constexpr int64_t kSummedRows = 64;          // of factors, summed in T before going to double
+constexpr double kTrustedCondition = 100.0;  // up to which float32 is enough
+
+inline int64_t rounded_up(int64_t n, int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+template <class T>
+struct Tables {
+  simd::RowTable<T> rows;
+  simd::SystemTable<T> systems;
+};
+
+template <class T>
+Tables<T> tables_for(Isa isa) {
+#ifdef SEMPROJ_X86_VARIANTS
+  if (isa == Isa::avx512) return {simd::avx512::row_table<T>(), simd::avx512::system_table<T>()};
+  if (isa == Isa::avx2) return {simd::avx2::row_table<T>(), simd::avx2::system_table<T>()};
+#endif
+  (void)isa;
+  return {simd::baseline::row_table<T>(), simd::baseline::system_table<T>()};
+}
+
+template <class T>
+void prefetch_row(const T* row, int64_t n) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t c = 0; c < n; c += kLine) __builtin_prefetch(row + c);
+}
+
+// The entries of one row of X.
+template <class T, class Index>
+struct Entries {
+  const Index* index;
+  const T* value;
+  const T* weight;  // null: 1
+  int64_t n;
+
+  double c(int64_t i) const { return weight == nullptr ? 1.0 : static_cast<double>(weight[i]); }
+  double x(int64_t i) const { return static_cast<double>(value[i]); }
+};
+
+template <class T, class Index>
+Entries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64_t row) {
+  const int64_t begin = x.indptr[row];
+  return {x.indices + begin, x.data + begin, weights == nullptr ? nullptr : weights + begin,
+          x.indptr[row + 1] - begin};
+}
+
+}  // namespace semproj

@@ -1,0 +1,218 @@
+"""Words by the company they keep: vectors of words from the windows of a corpus, or from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse as sp
+
+from . import _core
+from ._documents import iter_batches
+from ._threads import resolve_threads
+from ._types import Array
+from ._validation import check_integer, core_csr
+from .lsa import LSA
+from .text import Document, TermCounter
+from .weighting import TermWeighting, TfIdf
+
+__all__ = ["ContextSpace", "count_contexts"]
+
+_CHUNK = 1 << 20  # words in one product, about
+
+
+class ContextSpace:
+    """A vocabulary and vectors in which words that occur in like contexts are near by cosine.
+
+    Parameters
+    ----------
+    words : sequence of str
+        All different.
+    vectors : array-like of shape (n_words, n_components)
+        Finite numbers; kept as float32.
+
+    Attributes
+    ----------
+    words : list of str
+    vectors : float32 array
+    vocabulary : dict of str to int
+        The row of each word.
+
+    Examples
+    --------
+    >>> from semproj.contextspace import ContextSpace
+    >>> texts = ["hot soup burns", "cold soup chills", "hot tea burns", "cold tea chills"]
+    >>> space = ContextSpace.from_corpus(texts, n_components=2, random_state=0)
+    >>> space.vectors.shape
+    (6, 2)
+    """
+
+    def __init__(self, words: Sequence[str], vectors: npt.ArrayLike) -> None:
+        self.words = list(words)
+        self.vectors, self.vocabulary = check_words(self.words, vectors, np.float32)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        documents: Iterable[Document],
+        *,
+        n_components: int = 300,
+        window: int = 10,
+        min_count: int = 1,
+        max_words: int | None = None,
+        max_contexts: int | None = 20000,
+        weighting: TermWeighting | None = None,
+        lowercase: bool = True,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+    ) -> ContextSpace:
+        """Vectors from a corpus (Yih, Zweig and Platt 2012, section 6.2.1).
+
+        What stands within `window` words of any occurrence of a word is its bag of words; bags are weighted,
+        scaled to unit length, and projected by LSA.
+
+        Parameters
+        ----------
+        documents : iterable of str, bytes or lists of str
+            Read twice, so that an iterator will not do. Windows end where documents end.
+        n_components : int, default 300
+            Or as many as words and contexts allow.
+        window : int, default 10
+            To the left and to the right.
+        min_count, max_words : int
+            Words that occur less often, or are not among so many most frequent ones, have no vector; they keep
+            their places in the windows.
+        max_contexts : int or None, default 20000
+            Only so many most frequent words are counted in bags. This bounds the cost of LSA.
+        weighting : TermWeighting, optional
+            By default `TfIdf`, over bags.
+        lowercase : bool, default True
+        random_state : int, numpy generator or None, default 0
+        n_threads : int or None
+
+        Returns
+        -------
+        ContextSpace
+            A word that never has company has the zero vector.
+        """
+        window = check_integer(window, "window", low=1)
+        n_components = check_integer(n_components, "n_components", low=1)
+        if max_contexts is not None:
+            max_contexts = check_integer(max_contexts, "max_contexts", low=1)
+        counter = TermCounter(
+            min_count=min_count, max_features=max_words, lowercase=lowercase, n_threads=n_threads
+        )
+        counts = count_contexts(documents, counter, window=window)[:, :max_contexts]
+        rows = (TfIdf(n_threads) if weighting is None else weighting).fit_transform(counts.astype(np.float32))
+        _scale_to_unit_length(rows)
+        rank = min(n_components, *rows.shape)
+        if rows.nnz == 0 or not rows.data.any():
+            raise ValueError("documents: no two words are within one window, or all words share all contexts")
+        lsa = LSA(rank, random_state=random_state, n_threads=n_threads)
+        return cls(counter.get_feature_names_out().tolist(), lsa.fit_transform(rows))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+
+def count_contexts(documents: Iterable[Document], counter: TermCounter, *, window: int = 10) -> sp.csr_matrix:
+    """How often words occur within `window` words of each other.
+
+    Parameters
+    ----------
+    documents : iterable of str, bytes or lists of str
+        Read twice.
+    counter : TermCounter
+        Of single words; fitted here. Words without a column keep their places.
+    window : int, default 10
+
+    Returns
+    -------
+    csr_matrix of float64, shape (n_words, n_words)
+        Symmetric; two occurrences of the same word count for each other.
+
+    Notes
+    -----
+    A sparse product of occurrences and the words to the right of them, in chunks of about a million words, for
+    each of which some 20 bytes and place of the window are needed. A few million words take seconds.
+
+    Examples
+    --------
+    >>> from semproj.contextspace import count_contexts
+    >>> from semproj.text import TermCounter
+    >>> counter = TermCounter()
+    >>> count_contexts(["a b a", "a c"], counter, window=1).toarray()
+    array([[0., 2., 1.],
+           [2., 0., 0.],
+           [1., 0., 0.]])
+    >>> counter.get_feature_names_out()
+    array(['a', 'b', 'c'], dtype=object)
+    """
+    window = check_integer(window, "window", low=1)
+    if counter.ngram_range != (1, 1):
+        raise ValueError(f"counter: expected ngram_range=(1, 1), got {counter.ngram_range}")
+    if isinstance(documents, Iterator):
+        raise TypeError("documents: expected a collection that can be read twice, got an iterator; pass a list")
+    counter.fit(documents)
+    n_words = len(counter.get_feature_names_out())
+    right = sp.csr_matrix((n_words, n_words))
+    for starts, ids in _chunks(documents, counter):
+        right = right + _right_contexts(starts, ids, n_words, window, resolve_threads(counter.n_threads))
+    both = (right + right.T).tocsr()
+    both.sort_indices()
+    return both
+
+
+def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tuple[Array, Array]]:
+    """Starts of documents, and the columns of their words in order; documents are never cut."""
+    options: dict[str, Any] = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
+    threads, number = resolve_threads(counter.n_threads), 0
+    for batch in iter_batches(documents, max_characters=6 * _CHUNK):
+        yield counter._fitted().sequences(batch, first_document_number=number, n_threads=threads, **options)
+        number += len(batch)
+
+
+def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, threads: int) -> sp.csr_matrix:
+    """Pairs of a word and one up to `window` places to its right, in the same document."""
+    # After each document a gap that no window reaches across.
+    places = np.arange(len(ids)) + np.repeat(np.arange(len(starts) - 1) * window, np.diff(starts))
+    line = np.full(len(ids) + len(starts) * window, n_words, np.int32)
+    line[places] = ids
+    places = places[ids < n_words]
+    windows = np.lib.stride_tricks.sliding_window_view(line[1:], window)[places]
+    known = windows < n_words
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(known, axis=1), dtype=np.int64)])
+    ones = np.ones(len(places))  # double, in which counts are exact
+    words = sp.csr_matrix((ones, line[places], np.arange(len(places) + 1)), shape=(len(places), n_words))
+    occurrences = core_csr(words.T.tocsr())
+    neighbours = windows[known]
+    weights = np.ones(len(neighbours), np.float32)
+    found = _core.multiply_sparse(occurrences, indptr, neighbours, weights, n_words, threads)
+    return sp.csr_matrix((found[2], found[1], found[0]), shape=(n_words, n_words), copy=False)
+
+
+def _scale_to_unit_length(rows: sp.csr_matrix) -> None:
+    """In place: otherwise the SVD would be about the most frequent words alone."""
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    lengths[lengths == 0] = 1
+    rows.data /= np.repeat(lengths, np.diff(rows.indptr)).astype(rows.dtype)
+
+
+def check_words(words: list[str], vectors: npt.ArrayLike, dtype: Any) -> tuple[Array, dict[str, int]]:
+    """Vectors of one for each word, as a matrix, and the row of each word."""
+    rows = np.array(vectors, dtype, order="C")
+    if rows.ndim != 2 or len(rows) != len(words):
+        raise ValueError(f"vectors: expected a row for each of the {len(words)} words, got shape {rows.shape}")
+    if not len(words):
+        raise ValueError("words: expected at least one")
+    if not np.isfinite(rows).all():
+        raise ValueError("vectors: contains NaN or infinity")
+    vocabulary = dict(zip(words, range(len(words)), strict=True))
+    if len(vocabulary) != len(words):
+        raise ValueError("words: expected different words, got some twice")
+    return rows, vocabulary

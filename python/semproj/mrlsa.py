@@ -1,0 +1,383 @@
+"""Multi-relational latent semantic analysis: word vectors, and a matrix for each relation between words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._base import unit_rows
+from ._persist import Persistent, pack_strings, unpack_strings
+from ._threads import resolve_threads, single_threaded_blas
+from ._types import Array
+from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
+from .retrieval import top_k
+from .tensor import SparseTensor
+from .thesaurus import Thesaurus, UnknownWordError, normal_word
+from .tucker import Tucker
+
+__all__ = ["MRLSA", "RawRelations"]
+
+SYMMETRIC = ("synonym", "antonym", "similar", "derived")
+
+
+class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
+    """Words whose relations are measured by the cosine of one's pivot vector with the other's relation vector.
+
+    A subclass has ``words_``, ``relations_`` and ``_rows(columns, relation)``: vectors of words, dense or sparse.
+    """
+
+    words_: list[str]
+    relations_: tuple[str, ...]
+    symmetric: Sequence[str]
+    pivot: str
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The number of each word."""
+        known = self.__dict__.get("_vocabulary")
+        if known is None or len(known) != len(self.words_):
+            known = self.__dict__["_vocabulary"] = {word: i for i, word in enumerate(self.words_)}
+        return cast("dict[str, int]", known)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and normal_word(word) in self.vocabulary_
+
+    def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
+        """How far words are in a relation: ``first`` *relation* ``second``.
+
+        Equation 6 of Chang, Yih and Meek 2013: the cosine of the first word's vector in the pivot slice with the
+        second word's in the slice of the relation; for a symmetric relation, the mean of both directions.
+
+        Parameters
+        ----------
+        first, second : str or sequence of str
+            One word is compared with all of the other side; two sequences of one length pair by pair.
+        relation : str
+            For an asymmetric one such as "hypernym": the second word is a hypernym of the first.
+        pivot : str or None
+            The slice in which words stand for themselves. None: the model's.
+
+        Returns
+        -------
+        float for two words, otherwise a float32 array. A word without entries in a slice has degree 0.
+
+        Raises
+        ------
+        UnknownWordError
+            A word is not in the vocabulary; ask with ``word in model``.
+        """
+        check_is_fitted(self, "words_")
+        pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
+        self._checked_relation(relation, "relation")
+        one, two = self._columns(first, "first"), self._columns(second, "second")
+        if len(one) != len(two) and 1 not in (len(one), len(two)):
+            raise ValueError(f"second: expected as many words as first, {len(one)}, or one, got {len(two)}")
+        degrees = self._cosines(one, pivot, two, relation)
+        if relation in self.symmetric:
+            degrees = (degrees + self._cosines(two, pivot, one, relation)) / 2
+        return float(degrees[0]) if isinstance(first, str) and isinstance(second, str) else degrees
+
+    def _cosines(self, one: Array, pivot: str, two: Array, relation: str) -> Array:
+        left, right = self._rows(one, pivot), self._rows(two, relation)
+        if sp.issparse(left):
+            # One row against many: scipy does not broadcast sparse rows.
+            left, right = (
+                x[np.zeros(max(len(one), len(two)), int)] if x.shape[0] == 1 else x for x in (left, right)
+            )
+            cosines = np.asarray(left.multiply(right).sum(axis=1)).ravel()
+        else:
+            cosines = np.einsum("ij,ij->i", *np.broadcast_arrays(left, right))
+        return cast(Array, cosines.astype(np.float32))
+
+    def _rows(self, columns: Array, relation: str) -> Any:
+        """Vectors of unit length of words in a slice; zero for a word without any."""
+        raise NotImplementedError
+
+    def _columns(self, words: Any, name: str) -> Array:
+        listed = [words] if isinstance(words, str) else list(words)
+        columns = [self.vocabulary_.get(normal_word(word), -1) for word in listed]
+        if -1 in columns:
+            raise UnknownWordError(f"{name}: {listed[columns.index(-1)]!r} is not in the vocabulary")
+        return np.array(columns, np.int64)
+
+    def _checked_relation(self, relation: str, name: str) -> str:
+        if relation not in self.relations_:
+            raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.relations_))}, got {relation!r}")
+        return relation
+
+
+class MRLSA(_Relational):
+    """Word vectors that several relations share, by a Tucker decomposition of their tensor.
+
+    Chang, Yih and Meek 2013: each relation of a thesaurus is a slice W_k (entries x words) of tf-idf weights, and
+    ``W_k ~ U S_k V'`` with orthonormal U and V for all. Row j of V is the vector of word j; S_k turns it into what
+    the word's column of slice k is.
+
+    Parameters
+    ----------
+    n_components : int, default 300
+    relations : sequence of str, default ("synonym", "antonym")
+        The slices; those of a thesaurus that has more are left out.
+    scales : mapping of str to float, or None
+        Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
+    symmetric : sequence of str, default ("synonym", "antonym", "similar", "derived")
+        Relations that hold in both directions.
+    pivot : str, default "synonym"
+        The slice in which words stand for themselves.
+    power : float, default 1
+        Of the singular values of the words' mode in their vectors, ``S_k diag(s)^(power - 1) v_j``. 1 is the
+        paper's; 2 trusts frequent directions more.
+    unit_entries : bool, default False
+        Scale each entry's weights, over all slices, to unit length, so that long entries do not dominate.
+    tol, max_iter, max_memory, checkpoint, random_state, n_threads, progress
+        As of :class:`Tucker`.
+
+    Attributes
+    ----------
+    words_ : list of str
+    vocabulary_ : dict of str to int
+    word_vectors_ : array of shape (n_words, n_components)
+        V: orthonormal columns.
+    relation_matrices_ : array of shape (n_relations, n_components, n_components)
+        S_k, in the order of ``relations_``.
+    relations_ : tuple of str
+    singular_values_ : array of shape (n_components,)
+        Of the words' mode: the root of the diagonal of ``sum_k S_k' S_k``.
+    fit_ : float
+        As of :class:`Tucker`.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> words = ["joy", "gladness", "delight", "sorrow", "sadness", "table"]
+    >>> syn = [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]]
+    >>> ant = [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
+    >>> thesaurus = sj.Thesaurus(words, ["joy", "gladness", "sorrow", "table"], {"synonym": syn, "antonym": ant})
+    >>> model = sj.MRLSA(n_components=3, random_state=0).fit(thesaurus)
+    >>> model.degree("joy", "sadness", "antonym") > model.degree("joy", "gladness", "antonym")
+    True
+    >>> sorted(word for word, _ in model.top_words("delight", "antonym", k=2))
+    ['sadness', 'sorrow']
+    """
+
+    _arrays = ("word_vectors_", "relation_matrices_", "singular_values_")
+    _scalars = ("fit_", "n_iter_", "relations_")
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        relations: Sequence[str] = ("synonym", "antonym"),
+        scales: Mapping[str, float] | None = None,
+        symmetric: Sequence[str] = SYMMETRIC,
+        pivot: str = "synonym",
+        power: float = 1.0,
+        unit_entries: bool = False,
+        tol: float = 1e-4,
+        max_iter: int = 50,
+        max_memory: int | None = None,
+        checkpoint: Any = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.relations = relations
+        self.scales = scales
+        self.symmetric = symmetric
+        self.pivot = pivot
+        self.power = power
+        self.unit_entries = unit_entries
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> MRLSA:
+        """Decompose the relations of a thesaurus.
+
+        Parameters
+        ----------
+        thesaurus : Thesaurus
+            With all of `relations`.
+        """
+        check_integer(self.n_components, "n_components", low=1)
+        check_real(self.power, "power")
+        relations, slices = _weighted_slices(
+            thesaurus, self.relations, self.scales, self.pivot, bool(self.unit_entries)
+        )
+        most = min(slices[0].shape)
+        if self.n_components > most:
+            raise ValueError(
+                f"n_components: expected at most {most}, the entries or words, got {self.n_components}"
+            )
+        k = int(self.n_components)
+        tucker = Tucker(
+            (k, k, len(slices)),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_memory=self.max_memory,
+            checkpoint=self.checkpoint,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+            progress=self.progress,
+        ).fit(SparseTensor.from_slices(slices))
+        self.words_ = list(thesaurus.words)
+        self.relations_ = relations
+        self.word_vectors_ = tucker.factors_[1]
+        self.relation_matrices_ = np.ascontiguousarray(np.moveaxis(tucker.core_, 2, 0))
+        self.singular_values_ = np.sqrt(np.einsum("kij,kij->j", self.relation_matrices_, self.relation_matrices_))
+        self.fit_, self.n_iter_ = tucker.fit_, tucker.n_iter_
+        self.__dict__.pop("_vocabulary", None)
+        return self
+
+    def top_words(
+        self, word: str, relation: str, k: int = 10, *, pivot: str | None = None
+    ) -> list[tuple[str, float]]:
+        """The words that are most in a relation to a word, best first, with their degrees.
+
+        Parameters
+        ----------
+        word : str
+        relation : str
+            For "hypernym": its hypernyms.
+        k : int, default 10
+        pivot : str or None
+        """
+        check_is_fitted(self, "words_")
+        check_integer(k, "k", low=1)
+        pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
+        self._checked_relation(relation, "relation")
+        column = self._columns(word, "word")
+        everything = np.arange(len(self.words_))
+        # For a symmetric relation, the mean of two cosines is the product of vectors twice as long.
+        sides = [(pivot, relation), (relation, pivot)] if relation in self.symmetric else [(pivot, relation)]
+        query = np.concatenate([self._rows(column, mine) for mine, _ in sides], axis=1)
+        corpus = np.concatenate([self._rows(everything, theirs) for _, theirs in sides], axis=1)
+        wanted = min(k + 1, len(self.words_))
+        ids, scores = top_k(query, corpus, wanted, metric="inner_product", n_threads=self.n_threads)
+        found = [(self.words_[i], float(s) / len(sides)) for i, s in zip(ids[0], scores[0], strict=True)]
+        return [pair for pair in found if pair[0] != self.words_[int(column[0])]][:k]
+
+    def _rows(self, columns: Array, relation: str) -> Array:
+        S = self.relation_matrices_[self.relations_.index(relation)]
+        scaled = S * self._powers()
+        chosen = np.ascontiguousarray(self.word_vectors_[columns])
+        rows = np.empty((len(columns), len(S)), chosen.dtype)
+        transposed = np.ascontiguousarray(scaled.T, chosen.dtype)
+        with single_threaded_blas():
+            _core.tall_multiply(chosen, transposed, 1.0, 0.0, rows, resolve_threads(self.n_threads))
+        unit_rows(rows)
+        return rows.astype(np.float32, copy=False)
+
+    def _powers(self) -> Array:
+        """s^(power - 1), of directions that have any."""
+        s = self.singular_values_
+        return np.where(s > 0, np.maximum(s, np.finfo(s.dtype).tiny) ** (self.power - 1.0), 0.0)
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        return {**super()._get_parameters_to_save(), "checkpoint": None}
+
+    def _get_state(self) -> dict[str, Array]:
+        state = super()._get_state()
+        state["words"], state["word_offsets"] = pack_strings(self.words_)
+        return state
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        arrays = dict(arrays)
+        self.words_ = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
+        super()._set_state(arrays, {**scalars, "relations_": tuple(scalars["relations_"])})
+
+
+class RawRelations(_Relational):
+    """The same measure on the tensor as it is, without a decomposition: equation 5, the baseline of MRLSA.
+
+    Parameters
+    ----------
+    relations, scales, symmetric, pivot, unit_entries
+        As of :class:`MRLSA`; scales do not change a cosine within a slice.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> relations = {"synonym": [[1, 1, 0], [0, 0, 0]], "antonym": [[0, 0, 1], [0, 0, 0]]}
+    >>> thesaurus = sj.Thesaurus(["joy", "gladness", "sorrow"], ["joy", "nothing"], relations)
+    >>> sj.RawRelations().fit(thesaurus).degree("joy", ["sorrow", "gladness"], "antonym")
+    array([0.5, 0. ], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        *,
+        relations: Sequence[str] = ("synonym", "antonym"),
+        scales: Mapping[str, float] | None = None,
+        symmetric: Sequence[str] = SYMMETRIC,
+        pivot: str = "synonym",
+        unit_entries: bool = False,
+    ) -> None:
+        self.relations = relations
+        self.scales = scales
+        self.symmetric = symmetric
+        self.pivot = pivot
+        self.unit_entries = unit_entries
+
+    @keeps_previous_fit
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:
+        """Weight the relations of a thesaurus."""
+        relations, slices = _weighted_slices(
+            thesaurus, self.relations, self.scales, self.pivot, bool(self.unit_entries)
+        )
+        self.words_, self.relations_ = list(thesaurus.words), relations
+        self._by_word = [matrix.T.tocsr() for matrix in slices]
+        self.__dict__.pop("_vocabulary", None)
+        return self
+
+    def _rows(self, columns: Array, relation: str) -> Any:
+        rows = self._by_word[self.relations_.index(relation)][columns]
+        norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()
+        return sp.diags(1 / np.where(norms > 0, norms, 1.0)) @ rows
+
+
+def _weighted_slices(
+    thesaurus: Thesaurus,
+    relations: Sequence[str],
+    scales: Mapping[str, float] | None,
+    pivot: str,
+    unit_entries: bool,
+) -> tuple[tuple[str, ...], list[Any]]:
+    """tf-idf weights of each relation, times its scale; a word's document frequency is that of all slices."""
+    if not isinstance(thesaurus, Thesaurus):
+        raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
+    names = (relations,) if isinstance(relations, str) else tuple(relations)
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"relations: expected different names, got {names!r}")
+    if pivot not in names:
+        raise ValueError(f"pivot: expected one of the relations {', '.join(map(repr, names))}, got {pivot!r}")
+    for name, scale in (scales or {}).items():
+        check_positive(scale, f"scales[{name!r}]")
+        if name not in names:
+            raise ValueError(f"scales: expected names of relations {', '.join(map(repr, names))}, got {name!r}")
+    raw = [thesaurus[name] for name in names]
+    occurs = sum((abs(matrix) for matrix in raw[1:]), abs(raw[0]))
+    if occurs.nnz == 0:
+        raise ValueError("thesaurus: has no entries in these relations")
+    frequency = np.bincount(occurs.indices, minlength=occurs.shape[1])
+    idf = np.log(occurs.shape[0] / np.maximum(frequency, 1)).astype(np.float32)
+    weighted = [matrix @ sp.diags(idf) for matrix in raw]
+    if unit_entries:
+        squares = sum(np.asarray(w.multiply(w).sum(axis=1), np.float64).ravel() for w in weighted)
+        lengths = np.sqrt(np.where(squares > 0, squares, 1.0)).astype(np.float32)
+        weighted = [sp.diags(1 / lengths) @ w for w in weighted]
+    factors = [np.float32((scales or {}).get(name, 1.0)) for name in names]
+    return names, [sp.csr_matrix(w * f) for w, f in zip(weighted, factors, strict=True)]

@@ -1,0 +1,275 @@
+"""Words that a space of word vectors lacks, by their likeness to words that it has.
+
+Yih, Zweig and Platt 2012, section 6: first by spelling, then by the company that words keep in a corpus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._types import Array
+from ._validation import check_integer
+from .contextspace import ContextSpace, check_words
+from .retrieval import top_k
+from .stem import stem
+from .thesaurus import normal_word
+
+__all__ = ["Embedding", "ExtendedWordSpace"]
+
+_JOINTS = re.compile(r"[ _-]+")
+_SHORTEST_PART = 4  # of a compound written as one word; there are too many short words
+_MOST_SUBSETS = 100_000
+# Half of such a word is its opposite.
+_NEGATIONS = {"anti", "counter", "less", "mis", "no", "non", "not", "un"}
+
+
+class Embedding(NamedTuple):
+    """Vectors of words, and where they come from.
+
+    `rules` has "known", "lemma", "stem", "hyphen", "compound", "context" or "none" for each word, `matches` the
+    words of the space whose centroid its vector is.
+    """
+
+    vectors: Array
+    rules: list[str]
+    matches: list[tuple[str, ...]]
+
+
+class ExtendedWordSpace:
+    """A space of word vectors that has vectors for other words too.
+
+    A word has the centroid, of unit length, of the words of the space that the first of these rules finds:
+
+    known
+        The word itself, as `normal_word` spells it: case, and underscores for spaces, do not matter.
+    lemma
+        Its lemma.
+    stem
+        Words with the Porter stem of the word or of its lemma: "corruptible", "corruption" for "corruptibility".
+    hyphen
+        Words that differ only in hyphens and spaces.
+    compound
+        Words joined by hyphens or spaces of which it is a part; else its own parts, if the space has them all and
+        none of them negates. A word in one piece that the context space does not help with either is cut into two
+        words of four letters or more, as evenly as possible.
+    context
+        Of its `n_neighbors` nearest words in the context space that this space has, the `n_consistent` whose
+        similarities in this space are positive for every pair: antonyms, which share contexts, are not mixed. Of
+        several such sets that with the largest sum of context similarities; if there is none, of the largest
+        smaller sets, in the end the nearest neighbour alone.
+    none
+        Nothing was found; the vector is zero.
+
+    A word whose vector is zero is not there for these rules; nor is a centroid that is zero.
+
+    Parameters
+    ----------
+    words : sequence of str
+        All different, spelt as `normal_word` does, like those of a `Thesaurus`.
+    vectors : array-like of shape (n_words, n_components)
+        Similarity is their cosine.
+    lemmatizer : callable, optional
+        From a list of words to the list of their lemmas, as `Lemmatizer`. Without it, no "lemma".
+    context : ContextSpace, optional
+        Without it, no "context".
+    n_neighbors, n_consistent : int, default 10 and 3
+    n_threads : int or None
+
+    Attributes
+    ----------
+    words : list of str
+    vectors : array of shape (n_words, n_components)
+        Of unit length, or zero.
+    vocabulary : dict of str to int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.contextspace import ContextSpace
+    >>> from semproj.oov import ExtendedWordSpace
+    >>> words = ["hot", "burning", "scorching", "cold", "corruptible"]
+    >>> vectors = np.array([[1, 0.1], [1, 0], [1, 0.2], [-1, 0], [0, 1]])
+    >>> heat = ContextSpace(["sweltering", *words[:4]], [[1, 0], [3, 1], [3, 2], [3, 2], [4, 1]])
+    >>> space = ExtendedWordSpace(words, vectors, context=heat)
+    >>> found = space.embed(["corruptibility", "sweltering", "xyzzy"])
+    >>> list(zip(found.rules, found.matches))
+    [('stem', ('corruptible',)), ('context', ('hot', 'burning', 'scorching')), ('none', ())]
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: npt.ArrayLike,
+        *,
+        lemmatizer: Callable[[list[str]], list[str]] | None = None,
+        context: ContextSpace | None = None,
+        n_neighbors: int = 10,
+        n_consistent: int = 3,
+        n_threads: int | None = None,
+    ) -> None:
+        self.words = list(words)
+        dtype = np.float64 if np.asarray(vectors).dtype == np.float64 else np.float32
+        self.vectors, self.vocabulary = check_words(self.words, vectors, dtype)
+        self._usable = _make_unit(self.vectors)
+        self.lemmatizer = lemmatizer
+        self.context = context
+        self.n_neighbors = check_integer(n_neighbors, "n_neighbors", low=1)
+        self.n_consistent = check_integer(n_consistent, "n_consistent", low=1, high=self.n_neighbors)
+        if comb(self.n_neighbors, self.n_consistent) > _MOST_SUBSETS:
+            raise ValueError(
+                f"n_consistent: expected at most {_MOST_SUBSETS} subsets of n_neighbors={n_neighbors}, "
+                f"got {comb(self.n_neighbors, self.n_consistent)} of {n_consistent}"
+            )
+        self.n_threads = n_threads
+
+    def embed(self, words: Iterable[str]) -> Embedding:
+        """Vectors of any words, and the rule that gave each.
+
+        Parameters
+        ----------
+        words : iterable of str
+
+        Returns
+        -------
+        Embedding
+        """
+        if isinstance(words, str):
+            raise TypeError("words: expected a list of words, got a str")
+        asked = [normal_word(word) for word in words]
+        lemmas = asked if self.lemmatizer is None else self.lemmatizer(asked)
+        vectors = np.zeros((len(asked), self.vectors.shape[1]), self.vectors.dtype)
+        rules, found = ["none"] * len(asked), [[] for _ in asked]  # type: list[str], list[list[int]]
+        left = []
+        for i, (word, lemma) in enumerate(zip(asked, lemmas, strict=True)):
+            for rule, rows in self._by_spelling(word, lemma):
+                if self._place(vectors[i], rows):
+                    rules[i], found[i] = rule, rows
+                    break
+            else:
+                left.append(i)
+        for i, rows in zip(left, self._by_context([(asked[i], lemmas[i]) for i in left]), strict=True):
+            for rule, some in (("context", rows), ("compound", self._halves(asked[i]))):
+                if rules[i] == "none" and self._place(vectors[i], some):
+                    rules[i], found[i] = rule, some
+        return Embedding(vectors, rules, [tuple(self.words[row] for row in rows) for rows in found])
+
+    def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
+        """Rules in order, with the rows that each finds; a rule is tried when the one before has failed."""
+        yield "known", self._rows([word])
+        yield "lemma", self._rows([lemma])
+        stems = dict.fromkeys(stem(each) for each in (word, lemma) if not _JOINTS.search(each))
+        yield "stem", [row for each in stems for row in self._stems.get(each, ())]
+        yield "hyphen", self._spellings.get(_JOINTS.sub("", word), [])
+        yield "compound", self._compounds.get(word, [])
+        yield "compound", self._parts(word)
+
+    def _parts(self, word: str) -> list[int]:
+        """Of a word joined by hyphens or spaces."""
+        parts = [part for part in _JOINTS.split(word) if part]
+        rows = self._rows(parts)
+        return rows if len(rows) == len(parts) and not _NEGATIONS.intersection(parts) else []
+
+    def _halves(self, word: str) -> list[int]:
+        """Two words that make up one. After all else: "regrettable" is not about a table."""
+        cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
+        halves = (
+            self._rows([word[:cut], word[cut:]]) for cut in sorted(cuts, key=lambda cut: abs(2 * cut - len(word)))
+        )
+        return next((rows for rows in halves if len(rows) == 2), [])
+
+    def _rows(self, words: Iterable[str]) -> list[int]:
+        """Of those that the space has."""
+        rows = (self.vocabulary.get(word, -1) for word in words)
+        return [row for row in rows if row >= 0 and self._usable[row]]
+
+    @cached_property
+    def _stems(self) -> dict[str, list[int]]:
+        return self._index(lambda word: [] if _JOINTS.search(word) else [stem(word)])
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[int]]:
+        return self._index(lambda word: [_JOINTS.sub("", word)])
+
+    @cached_property
+    def _compounds(self) -> dict[str, list[int]]:
+        return self._index(lambda word: set(_JOINTS.split(word)) if _JOINTS.search(word) else ())
+
+    def _index(self, keys: Callable[[str], Iterable[str]]) -> dict[str, list[int]]:
+        index: dict[str, list[int]] = {}
+        for row in np.flatnonzero(self._usable).tolist():
+            for key in keys(self.words[row]):
+                index.setdefault(key, []).append(row)
+        return index
+
+    def _place(self, vector: Array, rows: list[int]) -> bool:
+        """Write the centroid of unit length; False if there is none."""
+        if not rows:
+            return False
+        centroid = self.vectors[rows].mean(axis=0, dtype=np.float64)
+        length = np.linalg.norm(centroid)
+        if length < 1e-6:  # opposites cancel
+            return False
+        vector[:] = centroid / length
+        return True
+
+    def _by_context(self, words: list[tuple[str, str]]) -> list[list[int]]:
+        """Rows of consistent neighbours of each word, or of its lemma where the context space has only that."""
+        found: list[list[int]] = [[] for _ in words]
+        if self.context is None:
+            return found
+        known = self.context.vocabulary
+        rows = np.array([known.get(word, known.get(lemma, -1)) for word, lemma in words], np.int64)
+        own, shared = self._shared
+        asked = np.flatnonzero(rows >= 0)
+        asked = asked[self.context.vectors[rows[asked]].any(axis=1)]
+        if not len(asked) or not len(own):
+            return found
+        corpus = self.context.vectors[shared]
+        k = min(self.n_neighbors, len(own))
+        ids, similarities = top_k(self.context.vectors[rows[asked]], corpus, k, n_threads=self.n_threads)
+        for i, near, near_similarities in zip(asked, own[ids], similarities, strict=True):
+            found[i] = near[self._consistent(self.vectors[near], near_similarities)].tolist()
+        return found
+
+    @cached_property
+    def _shared(self) -> tuple[Array, Array]:
+        """Rows of the words that both spaces have vectors for: here, and in the context space."""
+        assert self.context is not None
+        known = self.context.vocabulary
+        pairs = [
+            (row, known[word])
+            for row, word in enumerate(self.words)
+            if self._usable[row] and word in known and self.context.vectors[known[word]].any()
+        ]
+        own, shared = np.array(pairs, np.int64).reshape(-1, 2).T
+        return own, shared
+
+    def _consistent(self, vectors: Array, similarities: Array) -> Array:
+        """Which neighbours, in order of similarity, are positively similar to each other and nearest in sum."""
+        positive = vectors @ vectors.T > 0
+        for size in range(min(self.n_consistent, len(vectors)), 1, -1):
+            subsets = np.array(list(combinations(range(len(vectors)), size)))
+            agree = np.ones(len(subsets), bool)
+            for first, second in combinations(range(size), 2):
+                agree &= positive[subsets[:, first], subsets[:, second]]
+            if agree.any():
+                sums = similarities[subsets].astype(np.float64).sum(axis=1)
+                best: Array = subsets[np.argmax(np.where(agree, sums, -np.inf))]
+                return best
+        return np.zeros(1, np.int64)
+
+
+def _make_unit(vectors: Array) -> Array:
+    """In place; which are not zero."""
+    lengths = np.linalg.norm(vectors.astype(np.float64, copy=False), axis=1)
+    usable: Array = lengths > 0
+    vectors /= np.where(usable, lengths, 1)[:, None].astype(vectors.dtype)
+    return usable

@@ -1,0 +1,405 @@
+"""Polarity inducing LSA: word vectors from a thesaurus in which antonyms point in opposite directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._persist import Persistent, pack_strings, unpack_strings
+from ._types import Array
+from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
+from .lsa import LSA
+from .retrieval import top_k
+from .thesaurus import Thesaurus, UnknownWordError, normal_word
+
+__all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
+
+DEFAULT_WEIGHTS = {"synonym": 1.0, "antonym": -1.0, "similar": 0.5, "derived": 0.5, "hypernym": 0.25}
+UNKNOWN = ("error", "skip")
+
+
+def signed_matrix(
+    thesaurus: Thesaurus, weights: Mapping[str, float] | None = None, dtype: Any = np.float32
+) -> Any:
+    """The relations of a thesaurus times their weights, added up; a row for each entry, a column for each word.
+
+    Parameters
+    ----------
+    thesaurus : Thesaurus
+    weights : mapping of str to float, or None
+        The weight of each relation that counts; None is `DEFAULT_WEIGHTS`. Relations that the thesaurus lacks are
+        passed over, but one must be there.
+    dtype : float32 or float64
+    """
+    if not isinstance(thesaurus, Thesaurus):
+        raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
+    weights = DEFAULT_WEIGHTS if weights is None else weights
+    used = {name: check_real(weight, f"weights[{name!r}]") for name, weight in weights.items()}
+    used = {name: weight for name, weight in used.items() if name in thesaurus.relations and weight != 0}
+    if not used:
+        have = ", ".join(map(repr, thesaurus.relations)) or "none"
+        raise ValueError(f"weights: expected one of the thesaurus's relations ({have}), got {dict(weights)}")
+    total = sp.csr_matrix((len(thesaurus.entries), len(thesaurus.words)), dtype=dtype)
+    for name, weight in used.items():
+        total = total + thesaurus[name].astype(dtype) * np.dtype(dtype).type(weight)
+    total = total.tocsr()
+    total.eliminate_zeros()
+    total.sort_indices()
+    return total
+
+
+def signed_tfidf(
+    thesaurus: Thesaurus,
+    weights: Mapping[str, float] | None = None,
+    *,
+    row_scaling: float = 0.0,
+    dtype: Any = np.float32,
+) -> Any:
+    """The document-term matrix of PILSA: `signed_matrix` times ``log2(n / d)`` for a word in d of n entries.
+
+    Section 4 of Yih, Zweig and Platt 2012. A synonym of an entry has its tf-idf weight there, an antonym minus its
+    tf-idf weight.
+
+    Parameters
+    ----------
+    thesaurus, weights, dtype
+        As for `signed_matrix`.
+    row_scaling : float, default 0
+        Rows are divided by this power of their lengths, from 0 (the paper's) to 1 (all become equally long).
+
+    Examples
+    --------
+    >>> from semproj.pilsa import signed_tfidf
+    >>> from semproj.thesaurus import Thesaurus
+    >>> relations = {"synonym": [[1, 1, 0], [0, 1, 0]], "antonym": [[0, 0, 1], [0, 0, 0]]}
+    >>> signed_tfidf(Thesaurus(["hot", "warm", "cold"], ["hot", "warm"], relations)).toarray()
+    array([[ 1.,  0., -1.],
+           [ 0.,  0.,  0.]], dtype=float32)
+    """
+    check_real(row_scaling, "row_scaling", low=0, high=1)
+    W = signed_matrix(thesaurus, weights, dtype)
+    frequency = np.bincount(W.indices, minlength=W.shape[1])
+    idf = np.log2(W.shape[0] / np.maximum(frequency, 1))
+    values = W.data * idf[W.indices]
+    entry = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    lengths = np.sqrt(np.bincount(entry, values**2, W.shape[0]))
+    W.data[:] = values / np.where(lengths > 0, lengths, 1.0)[entry] ** row_scaling
+    return W
+
+
+class _WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
+    """What models of the words of a thesaurus share: finding words."""
+
+    vocabulary_: dict[str, int]
+
+    def __contains__(self, word: object) -> bool:
+        check_is_fitted(self, "vocabulary_")
+        return isinstance(word, str) and normal_word(word) in self.vocabulary_
+
+    def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
+        """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
+
+        Parameters
+        ----------
+        a, b : str or sequence of str
+        unknown : {"error", "skip"}, default "error"
+            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
+
+        Returns
+        -------
+        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        """
+        check_is_fitted(self, "vocabulary_")
+        rows, columns = self._places(a, unknown), self._places(b, unknown)
+        scores = self._similarity(rows, columns)
+        if isinstance(b, str):
+            scores = scores[:, 0]
+        if isinstance(a, str):
+            scores = scores[0]
+        return scores if np.ndim(scores) else float(scores)
+
+    def _places(self, words: str | Sequence[str], unknown: str) -> list[int]:
+        check_choice(unknown, "unknown", UNKNOWN)
+        places = []
+        for word in [words] if isinstance(words, str) else words:
+            place = self.vocabulary_.get(normal_word(word))
+            if place is not None:
+                places.append(place)
+            elif unknown == "error" or isinstance(words, str):
+                raise UnknownWordError(f"{word!r} is not in the thesaurus")
+        return places
+
+    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
+        raise NotImplementedError
+
+
+class PILSA(_WordModel):
+    """Polarity inducing latent semantic analysis (Yih, Zweig and Platt 2012).
+
+    The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). With its
+    truncated singular value decomposition U S V', a word is its row of V times powers of the singular values,
+    scaled to length one: the cosine of synonyms is near 1, that of antonyms near -1.
+
+    Parameters
+    ----------
+    n_components : int, default 300
+    power : float, default 3
+        Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
+        matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
+    weights : mapping of str to float, or None
+        Of the relations of the thesaurus; None is {"synonym": 1, "antonym": -1, "similar": 0.5, "derived": 0.5,
+        "hypernym": 0.25}, as far as the thesaurus has them. The paper's is {"synonym": 1, "antonym": -1}.
+    row_scaling : float, default 0.5
+        As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
+    tol : float, default 1e-4
+        Relative residual at which a component counts as converged, as in `LSA`.
+    max_iter : int, default 100
+        Restarts of the solver at most. A warning tells when they were not enough.
+    dtype : {"float32", "float64"}, default "float32"
+    max_memory : int or None
+        Bytes of working memory of the solver, as in `LSA`.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+
+    Attributes
+    ----------
+    word_vectors_ : array of shape (n_words, n_components)
+        Rows of length one; zero for words of which the components say nothing.
+    word_norms_ : array of shape (n_words,)
+        Their lengths before.
+    singular_values_ : array of shape (n_components,)
+    residuals_ : array of shape (n_components,)
+        Relative residuals of the components.
+    words_ : list of str
+    vocabulary_ : dict of str to int
+        The row of each word.
+    n_iter_ : int
+
+    Notes
+    -----
+    The same seed gives the same bits for any number of threads.
+
+    Examples
+    --------
+    >>> from semproj import PILSA
+    >>> from semproj.thesaurus import Thesaurus
+    >>> words = ["acrimony", "rancor", "goodwill", "affection", "table"]
+    >>> syn = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
+    >>> ant = [[0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
+    >>> thesaurus = Thesaurus(words, ["acrimony", "affection", "table"], {"synonym": syn, "antonym": ant})
+    >>> model = PILSA(n_components=2, random_state=0).fit(thesaurus)
+    >>> round(model.similarity("rancor", "affection"), 4)
+    -1.0
+    >>> [word for word, _ in model.most_opposite("goodwill", 2)]
+    ['acrimony', 'rancor']
+    """
+
+    _arrays = ("word_vectors_", "word_norms_", "singular_values_", "residuals_")
+    _scalars = ("n_iter_",)
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        power: float = 3.0,
+        weights: Mapping[str, float] | None = None,
+        row_scaling: float = 0.5,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        dtype: str = "float32",
+        max_memory: int | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.power = power
+        self.weights = weights
+        self.row_scaling = row_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.dtype = dtype
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> PILSA:
+        """Find the vectors of the words of a thesaurus.
+
+        Parameters
+        ----------
+        thesaurus : Thesaurus
+        """
+        power = check_real(self.power, "power", low=0)
+        dtype = np.dtype(check_choice(self.dtype, "dtype", ("float32", "float64")))
+        W = signed_tfidf(thesaurus, self.weights, row_scaling=self.row_scaling, dtype=dtype)
+        check_integer(self.n_components, "n_components", low=1, high=min(W.shape))
+        if not W.data.any():
+            raise ValueError("thesaurus: all tf-idf weights are zero: every word is in every entry, or in none")
+        lsa = LSA(
+            self.n_components,
+            solver="lanczos",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_memory=self.max_memory,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+            progress=self.progress,
+        ).fit(W)
+        self.word_vectors_, self.word_norms_ = _unit_words(lsa.components_, lsa.singular_values_, power)
+        self.singular_values_ = lsa.singular_values_
+        self.residuals_ = lsa.residuals_
+        self.n_iter_ = lsa.n_iter_
+        self._set_words(thesaurus.words)
+        return self
+
+    def vectors(self, words: Sequence[str], *, unknown: str = "error") -> Array:
+        """The unit vectors of words, a row each; `unknown` as in `similarity`."""
+        check_is_fitted(self, "word_vectors_")
+        if isinstance(words, str):
+            raise TypeError(f"words: expected a sequence of words, got the string {words!r}")
+        rows: Array = self.word_vectors_[self._places(words, unknown)]
+        return rows
+
+    def most_similar(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
+        """The k words of highest cosine with a word, or with each of several; never the word itself.
+
+        Parameters
+        ----------
+        words : str or sequence of str
+        k : int, default 10
+        unknown : {"error", "skip"}, default "error"
+            Words that the thesaurus lacks raise `UnknownWordError`, or are left out of a sequence.
+
+        Returns
+        -------
+        list of (word, cosine), best first; a list of such lists for a sequence of words
+            Words without a vector, of which the components say nothing, have no neighbours and are none.
+        """
+        return self._nearest(words, k, 1, unknown)
+
+    def most_opposite(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
+        """The k words of lowest cosine with a word; otherwise as `most_similar`."""
+        return self._nearest(words, k, -1, unknown)
+
+    def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
+        check_is_fitted(self, "word_vectors_")
+        places = self._places(words, unknown)
+        k = check_integer(k, "k", low=1, high=len(self.words_) - 1)
+        if not places:
+            return []
+        queries = sign * self.word_vectors_[places]
+        indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
+        found = []
+        for place, row, cosines in zip(places, indices.tolist(), scores.tolist(), strict=True):
+            pairs = [(i, sign * cosine) for i, cosine in zip(row, cosines, strict=True) if i != place]
+            told = self.word_norms_[place] > 0
+            found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
+        return found[0] if isinstance(words, str) else found
+
+    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
+        left, right = self.word_vectors_[rows], self.word_vectors_[columns]
+        scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
+        return scores
+
+    def _set_words(self, words: list[str]) -> None:
+        self.words_ = list(words)
+        self.vocabulary_ = dict(zip(self.words_, range(len(self.words_)), strict=True))
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        parameters = super()._get_parameters_to_save()
+        return {**parameters, "weights": None if self.weights is None else dict(self.weights)}
+
+    def _get_state(self) -> dict[str, Array]:
+        words, offsets = pack_strings(self.words_)
+        return {**super()._get_state(), "words": words, "word_offsets": offsets}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        arrays = dict(arrays)
+        words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
+        if len(words) != len(arrays["word_vectors_"]):
+            raise ValueError(f"words: expected {len(arrays['word_vectors_'])}, got {len(words)}")
+        super()._set_state(arrays, scalars)
+        self._set_words(words)
+
+
+def _unit_words(components: Array, values: Array, power: float) -> tuple[Array, Array]:
+    """The columns of S^power V', scaled to length one, and their lengths.
+
+    A word outside of the span of the components has a column of rounding errors, which is set to zero.
+    """
+    resolution = 100 * np.finfo(components.dtype).eps
+    inside = np.sqrt(np.einsum("ki,ki->i", components, components, dtype=np.float64)) > resolution
+    scaled = components * (values.astype(np.float64) / float(values[0])).astype(components.dtype)[:, None] ** power
+    lengths = np.sqrt(np.einsum("ki,ki->i", scaled, scaled, dtype=np.float64))
+    inside &= lengths > 0
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=inside).astype(components.dtype)
+    lengths = np.where(inside, lengths, 0.0) * float(values[0]) ** power
+    return np.ascontiguousarray((scaled * scale).T), lengths
+
+
+class _RawModel(_WordModel):
+    """Columns of a thesaurus's signed matrix, compared as they are."""
+
+    def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
+        self.weights = weights
+
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> _RawModel:
+        """Take the columns of the thesaurus.
+
+        Parameters
+        ----------
+        thesaurus : Thesaurus
+        """
+        columns = self._columns(thesaurus).T.tocsr()
+        self._rows, self.vocabulary_ = columns, thesaurus.vocabulary
+        return self
+
+    def _columns(self, thesaurus: Thesaurus) -> Any:
+        raise NotImplementedError
+
+    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
+        products: Array = (self._rows[rows] @ self._rows[columns].T).toarray()
+        return products
+
+    def _check_saveable(self) -> None:
+        raise TypeError(f"{type(self).__name__} is the thesaurus itself, which can be saved")
+
+
+class SignedTfIdf(_RawModel):
+    """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`.
+
+    Parameters
+    ----------
+    weights : mapping of str to float, or None
+        As in `PILSA`.
+    """
+
+    def _columns(self, thesaurus: Thesaurus) -> Any:
+        W = signed_tfidf(thesaurus, self.weights, dtype=np.float64)
+        lengths = np.sqrt(np.bincount(W.indices, W.data**2, W.shape[1]))
+        W.data /= lengths[W.indices]
+        return W
+
+
+class ThesaurusLookup(_RawModel):
+    """The paper's baseline without vectors: entries that have two words as synonyms, minus those that oppose them.
+
+    Parameters
+    ----------
+    weights : mapping of str to float, or None
+        As in `PILSA`; only their signs count.
+    """
+
+    def _columns(self, thesaurus: Thesaurus) -> Any:
+        W = signed_matrix(thesaurus, self.weights, np.float64)
+        W.data = np.sign(W.data)
+        return W

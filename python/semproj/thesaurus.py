@@ -1,0 +1,284 @@
+"""Thesauri: entries, and the words that are in named relations to them, as sparse matrices.
+
+``thesaurus_readers`` reads them from files.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ._persist import Persistent, pack_strings, unpack_strings
+from ._types import Array
+from ._validation import check_choice, check_real, check_sparse, without_duplicates
+
+__all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
+
+ALIGNMENTS = ("synonyms", "names")
+_SPACES = re.compile(r"[\s_]+")
+
+
+def normal_word(word: str) -> str:
+    """A word as thesauri spell it here: NFKC, lower case, single spaces for underscores and white space.
+
+    Examples
+    --------
+    >>> from semproj.thesaurus import normal_word
+    >>> normal_word("Take_a  breath")
+    'take a breath'
+    """
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip(" ,;:")
+
+
+class UnknownWordError(KeyError):
+    """A word that a thesaurus, or a model of its words, does not have."""
+
+    def __str__(self) -> str:  # KeyError would quote the message
+        return str(self.args[0])
+
+
+class Problem(NamedTuple):
+    """What could not be read, and where."""
+
+    file: str
+    line: int
+    what: str
+
+
+class Thesaurus(Persistent):
+    """Entries, and the words that are in some relation to each.
+
+    An entry is a group of synonyms: a synset, or the head of an article with its synonyms. Each relation is a
+    sparse matrix with a row for each entry and a column for each word; the words of an entry are its row of
+    "synonym". That is the document-term matrix of PILSA ("synonym" minus "antonym"), and the tensor of MRLSA.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The columns; all different.
+    entries : iterable of str
+        Names of the rows, which may repeat.
+    relations : mapping of str to sparse matrix of shape (n_entries, n_words)
+    problems : iterable of Problem
+        What a reader could not read.
+
+    Attributes
+    ----------
+    words, entries : list of str
+    relations : dict of str to csr_matrix of float32
+        The number of sources that say so, mostly 1.
+    problems : list of Problem
+    vocabulary : dict of str to int
+        The column of each word.
+
+    Examples
+    --------
+    >>> from semproj.thesaurus import Thesaurus
+    >>> syn, ant = [[1, 1, 0, 0]], [[0, 0, 1, 1]]
+    >>> words = ["acrimony", "rancor", "goodwill", "affection"]
+    >>> thesaurus = Thesaurus(words, ["acrimony"], {"synonym": syn, "antonym": ant})
+    >>> thesaurus.related("rancor", "antonym")
+    ['goodwill', 'affection']
+    >>> print(thesaurus.describe())
+    1 entry, 4 words
+    synonym: 2 in 1 entry
+    antonym: 2 in 1 entry
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str] = (),
+        entries: Iterable[str] = (),
+        relations: Mapping[str, Any] | None = None,
+        problems: Iterable[Problem] = (),
+    ) -> None:
+        self.words = list(words)
+        self.entries = list(entries)
+        self.problems = list(problems)
+        shape = len(self.entries), len(self.words)
+        self.relations = {name: _relation(matrix, name, shape) for name, matrix in (relations or {}).items()}
+        if len(self.vocabulary) != len(self.words):
+            raise ValueError("words: expected different words, got some twice")
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        return dict(zip(self.words, range(len(self.words)), strict=True))
+
+    def __getitem__(self, relation: str) -> Any:
+        """The matrix of a relation."""
+        try:
+            return self.relations[relation]
+        except KeyError:
+            known = ", ".join(map(repr, self.relations)) or "none"
+            raise KeyError(f"relation: this thesaurus has {known}, got {relation!r}") from None
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and normal_word(word) in self.vocabulary
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the relations."""
+        return iter(self.relations)
+
+    def __repr__(self) -> str:
+        return f"<Thesaurus: {len(self.entries)} entries, {len(self.words)} words, {', '.join(self.relations)}>"
+
+    def describe(self) -> str:
+        """Sizes, a line for each relation: its non-zeros, and the entries that have any."""
+        lines = [f"{_count(len(self.entries), 'entry')}, {_count(len(self.words), 'word')}"]
+        for name, matrix in self.relations.items():
+            used = int(np.count_nonzero(np.diff(matrix.indptr)))
+            lines.append(f"{name}: {matrix.nnz:,} in {_count(used, 'entry')}")
+        if self.problems:
+            lines.append(f"{_count(len(self.problems), 'problem')} while reading")
+        return "\n".join(lines)
+
+    def related(self, word: str, relation: str) -> list[str]:
+        """The words in this relation to an entry of which `word` is a synonym; those of most entries first."""
+        column = self.vocabulary.get(normal_word(word))
+        if column is None:
+            raise UnknownWordError(f"{word!r} is not in the thesaurus")
+        rows = self["synonym"].getcol(column).nonzero()[0]
+        counts = np.bincount(self[relation][rows].indices, minlength=len(self.words))
+        counts[column] = 0
+        order = np.argsort(-counts, kind="stable")
+        return [self.words[i] for i in order[: np.count_nonzero(counts)]]
+
+    def select(self, *relations: str) -> Thesaurus:
+        """A thesaurus with these relations alone, all entries and all words; matrices are shared."""
+        return Thesaurus(self.words, self.entries, {name: self[name] for name in relations}, self.problems)
+
+    def merge(self, *others: Thesaurus, align: str | None = None, min_overlap: float = 0.5) -> Thesaurus:
+        """One thesaurus of several: their words united, their entries one below the other or aligned.
+
+        Parameters
+        ----------
+        *others : Thesaurus
+        align : {"synonyms", "names"} or None
+            None keeps all entries. Otherwise an entry is added to the row of an entry that is there already, if
+            it has one like it, and is a new row if not:
+
+            "synonyms"
+                The one with which it shares most synonyms, by cosine, if that is `min_overlap` or more (Chang, Yih
+                and Meek 2013 align the target words of two resources by synonymy).
+            "names"
+                The first of the same name.
+        min_overlap : float, default 0.5
+            For "synonyms", above 0 and at most 1.
+
+        Returns
+        -------
+        Thesaurus
+            Values of cells that several entries share are added up. Problems are those of all.
+        """
+        if align is not None:
+            check_choice(align, "align", ALIGNMENTS)
+        check_real(min_overlap, "min_overlap", low=1e-9, high=1)
+        merged = self
+        for other in others:
+            if not isinstance(other, Thesaurus):
+                raise TypeError(f"others: expected thesauri, got {type(other).__name__}")
+            merged = _merged(merged, other, align, min_overlap)
+        return merged
+
+    def _check_saveable(self) -> None:
+        pass
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        return {}
+
+    def _get_state(self) -> dict[str, Array]:
+        state: dict[str, Array] = {}
+        state["words"], state["word_offsets"] = pack_strings(self.words)
+        state["entries"], state["entry_offsets"] = pack_strings(self.entries)
+        for i, matrix in enumerate(self.relations.values()):
+            for part in ("data", "indices", "indptr"):
+                state[f"relation_{i}_{part}"] = getattr(matrix, part)
+        return state
+
+    def _get_scalars(self) -> dict[str, Any]:
+        return {"relations": list(self.relations), "problems": [list(problem) for problem in self.problems]}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        words = unpack_strings(arrays["words"], arrays["word_offsets"])
+        entries = unpack_strings(arrays["entries"], arrays["entry_offsets"])
+        relations = {}
+        for i, name in enumerate(scalars["relations"]):
+            parts = tuple(arrays[f"relation_{i}_{part}"] for part in ("data", "indices", "indptr"))
+            relations[name] = sp.csr_matrix(parts, shape=(len(entries), len(words)), copy=False)
+        self.__dict__.clear()
+        Thesaurus.__init__(self, words, entries, relations, [Problem(*each) for each in scalars["problems"]])
+
+
+def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
+    check_sparse(matrix, name)
+    csr = sp.csr_matrix(matrix, dtype=np.float32)
+    if csr.shape != shape:
+        raise ValueError(f"relations: {name!r}: expected shape {shape} (entries, words), got {csr.shape}")
+    return without_duplicates(csr)
+
+
+def _count(n: int, what: str) -> str:
+    plural = what[:-1] + "ies" if what.endswith("y") else what + "s"
+    return f"{n:,} {what if n == 1 else plural}"
+
+
+def _merged(first: Thesaurus, second: Thesaurus, align: str | None, min_overlap: float) -> Thesaurus:
+    vocabulary = dict(first.vocabulary)
+    columns = np.array([vocabulary.setdefault(word, len(vocabulary)) for word in second.words], np.int64)
+    if align == "synonyms":
+        partner = _nearest_by_synonyms(first, second, columns, min_overlap)
+    else:
+        partner = np.full(len(second.entries), -1, np.int64)
+        if align == "names":
+            place = {name: i for i, name in reversed(list(enumerate(first.entries)))}
+            partner[:] = [place.get(name, -1) for name in second.entries]
+    new = partner < 0
+    rows = np.where(new, len(first.entries) + np.cumsum(new) - 1, partner)
+    shape = len(first.entries) + int(new.sum()), len(vocabulary)
+    relations = {}
+    for name in dict.fromkeys([*first.relations, *second.relations]):
+        cells = [first.relations[name].tocoo()] if name in first.relations else []
+        parts = [(each.row.astype(np.int64), each.col.astype(np.int64), each.data) for each in cells]
+        if name in second.relations:
+            other = second.relations[name].tocoo()
+            parts.append((rows[other.row], columns[other.col], other.data))
+        row, col, data = (np.concatenate(each) for each in zip(*parts, strict=True))
+        relations[name] = sp.csr_matrix((data, (row, col)), shape=shape)
+    entries = first.entries + [name for name, is_new in zip(second.entries, new, strict=True) if is_new]
+    return Thesaurus(vocabulary, entries, relations, [*first.problems, *second.problems])
+
+
+def _nearest_by_synonyms(
+    first: Thesaurus, second: Thesaurus, columns: npt.NDArray[np.int64], min_overlap: float
+) -> npt.NDArray[np.int64]:
+    """The entry of `first` whose synonyms are most like those of each entry of `second`, or -1."""
+    known = columns < len(first.words)
+    mine = _unit_rows(first["synonym"])
+    theirs = _unit_rows(second["synonym"])[:, known]  # what `first` lacks counts in the length
+    place = sp.csr_matrix(
+        (np.ones(int(known.sum()), np.float32), columns[known], np.arange(int(known.sum()) + 1)),
+        shape=(int(known.sum()), len(first.words)),
+    )
+    cosines = (theirs @ place @ mine.T).tocsr()
+    cosines.sort_indices()
+    nearest = np.full(cosines.shape[0], -1, np.int64)
+    for row in np.flatnonzero(np.diff(cosines.indptr)):
+        cells = slice(cosines.indptr[row], cosines.indptr[row + 1])
+        best = int(cosines.data[cells].argmax())
+        if cosines.data[cells][best] >= min_overlap * (1 - 1e-6):
+            nearest[row] = cosines.indices[cells][best]
+    return nearest
+
+
+def _unit_rows(matrix: Any) -> Any:
+    """Its pattern, in rows of length one."""
+    lengths = np.diff(matrix.indptr)
+    data = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths).astype(np.float32)
+    return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -1,0 +1,304 @@
+"""Thesauri from files: WordNet's database, tables of heads with synonyms and antonyms, and lists of words.
+
+Files are UTF-8; ``.gz`` and ``.xz`` are unpacked while reading. Lines and words that make no sense are left out,
+counted in a warning, and kept in the thesaurus's ``problems``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._documents import PathLike, numbered_lines
+from ._validation import check_choice, check_integer
+from .thesaurus import Problem, Thesaurus, normal_word
+from .wordnet import Synset, WordNet
+
+__all__ = ["read_lists", "read_table", "read_wordnet"]
+
+WORDNET_RELATIONS = ("synonym", "antonym", "similar", "derived", "hypernym", "hyponym")
+_SYMBOLS = {
+    "antonym": ("!",),
+    "similar": ("&", "^"),
+    "derived": ("+", "\\", "<"),
+    "hypernym": ("@", "@i"),
+    "hyponym": ("~", "~i"),
+}
+_PART_OF_SPEECH = re.compile(r"\s+\\[a-z]+\.?\\?$")  # a mark after the head: "abuse \v"
+_WORD = re.compile(r"[\w '’.,/&+$%-]{1,80}")
+
+
+class _Builder:
+    """Collects entries; the words of one entry and relation come in one call each, in order."""
+
+    def __init__(self, relations: Sequence[str], file: str = "") -> None:
+        self.file = file
+        self.vocabulary: dict[str, int] = {}
+        self.entries: list[str] = []
+        self.problems: list[Problem] = []
+        self._columns = {name: array("i") for name in relations}
+        self._ends = {name: array("q", [0]) for name in relations}
+        self._known = _Memory(self._column)
+
+    def add(self, line: int, name: str, words: Mapping[str, Iterable[str]]) -> None:
+        """An entry, with the words of each relation that has any."""
+        self.entries.append(name)
+        known = self._known
+        for relation, columns in self._columns.items():
+            for word in words.get(relation, ()):
+                column = known[word]
+                if column >= 0:
+                    columns.append(column)
+                elif column == -2:
+                    self.problem(line, f"not a word: {word[:80]!r}")
+            self._ends[relation].append(len(columns))
+
+    def problem(self, line: int, what: str) -> None:
+        self.problems.append(Problem(self.file, line, what))
+
+    def thesaurus(self) -> Thesaurus:
+        shape = len(self.entries), len(self.vocabulary)
+        relations = {}
+        for name, columns in self._columns.items():
+            ids = np.frombuffer(columns, np.int32) if columns else np.empty(0, np.int32)
+            ends = np.frombuffer(self._ends[name], np.int64)
+            matrix = sp.csr_matrix((np.ones(len(ids), np.float32), ids, ends), shape=shape)
+            matrix.sum_duplicates()
+            matrix.data[:] = 1
+            relations[name] = matrix
+        if self.problems:
+            first = self.problems[0]
+            warnings.warn(
+                f"{self.file}: {len(self.problems)} words or lines could not be read, the first at line "
+                f"{first.line} ({first.what}); the thesaurus has them all in .problems",
+                stacklevel=4,
+            )
+        return Thesaurus(self.vocabulary, self.entries, relations, self.problems)
+
+    def _column(self, raw: str) -> int:
+        """-1 for nothing at all, -2 for what cannot be a word."""
+        word = normal_word(raw)
+        if not word:
+            return -1
+        if not _WORD.fullmatch(word):
+            return -2
+        return self.vocabulary.setdefault(word, len(self.vocabulary))
+
+
+class _Memory(dict[str, int]):
+    """Spellings are looked at once: a file has few of them, many times."""
+
+    def __init__(self, column: Callable[[str], int]) -> None:
+        super().__init__()
+        self._column = column
+
+    def __missing__(self, raw: str) -> int:
+        self[raw] = column = self._column(raw)
+        return column
+
+
+def read_table(path: PathLike, relations: Sequence[str] = ("synonym", "antonym")) -> Thesaurus:
+    """Read lines of a head and one column for each relation: ``head TAB word|word|... TAB word|word|...``.
+
+    The head, without a mark of its part of speech (``abuse \\\\v``), is among the synonyms of its entry. A line is
+    an entry; heads may repeat.
+
+    Parameters
+    ----------
+    path : path-like
+    relations : sequence of str, default ("synonym", "antonym")
+        Of the columns after the first.
+
+    Returns
+    -------
+    Thesaurus
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from semproj.thesaurus_readers import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "table.tsv")
+    ...     _ = path.write_text("acrimony\\trancor|bitterness\\tgoodwill|affection\\n")
+    ...     thesaurus = read_table(path)
+    >>> thesaurus.related("acrimony", "antonym")
+    ['goodwill', 'affection']
+    """
+    relations = _checked_relations(relations)
+
+    def entry(line: str) -> tuple[str, dict[str, list[str]]]:
+        head, *columns = line.split("\t")
+        if len(columns) != len(relations):
+            raise ValueError(f"expected {len(relations) + 1} columns, got {len(columns) + 1}")
+        return head, {name: column.split("|") for name, column in zip(relations, columns, strict=True)}
+
+    return _read(path, relations, entry)
+
+
+def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesaurus:
+    """Read lines of a head and the words in one relation to it: ``head TAB word TAB word ...``.
+
+    Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, and the
+    only one where the file is about another relation.
+
+    Parameters
+    ----------
+    path : path-like
+    relation : str
+        "synonym", "antonym" or any other name.
+    separator : str, default a tab
+
+    Returns
+    -------
+    Thesaurus
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from semproj.thesaurus_readers import read_lists
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "antonyms.txt")
+    ...     _ = path.write_text("scold\\tflatter\\tpraise\\nOriginality\\torthodoxy\\n")
+    ...     thesaurus = read_lists(path, "antonym")
+    >>> print(thesaurus.describe())
+    2 entries, 5 words
+    synonym: 2 in 2 entries
+    antonym: 3 in 2 entries
+    """
+    (relation,) = _checked_relations([relation])
+    if not separator:
+        raise ValueError("separator: expected at least one character, got ''")
+
+    def entry(line: str) -> tuple[str, dict[str, list[str]]]:
+        head, *words = line.split(separator)
+        return head, {relation: words}
+
+    return _read(path, [relation], entry)
+
+
+def _checked_relations(relations: Sequence[str]) -> list[str]:
+    names = list(relations)
+    if isinstance(relations, str) or not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"relations: expected names, got {relations!r}")
+    if len(set(names)) != len(names):
+        raise ValueError(f"relations: expected different names, got {relations!r}")
+    return names
+
+
+def _read(
+    path: PathLike, relations: Sequence[str], entry: Callable[[str], tuple[str, dict[str, list[str]]]]
+) -> Thesaurus:
+    builder = _Builder(list(dict.fromkeys(["synonym", *relations])), os.path.basename(os.fspath(path)))
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            head, words = entry(line)
+        except ValueError as error:
+            builder.problem(number, str(error))
+            continue
+        name = normal_word(_PART_OF_SPEECH.sub("", head))
+        if not _WORD.fullmatch(name):
+            builder.problem(number, f"not a head: {head[:80]!r}")
+        elif not any(word.strip() for column in words.values() for word in column):
+            builder.problem(number, f"{name!r} has no words")
+        else:
+            builder.add(number, name, {**words, "synonym": [name, *words.get("synonym", ())]})
+    return builder.thesaurus()
+
+
+def read_wordnet(
+    source: WordNet | PathLike,
+    *,
+    relations: Sequence[str] = WORDNET_RELATIONS,
+    pos: str = "nvar",
+    indirect: bool = True,
+    depth: int = 1,
+) -> Thesaurus:
+    """Read the relations of WordNet's synsets: an entry is a synset, with the words of the synsets it points to.
+
+    Parameters
+    ----------
+    source : WordNet or path-like
+        A WordNet, or where its files are.
+    relations : sequence of str, default all of these
+        "synonym"
+            The words of the synset; always there.
+        "antonym"
+            All words of the synsets of which a word is the antonym of one of these words.
+        "similar"
+            Synsets of similar adjectives, and those of "also see".
+        "derived"
+            Words of any part of speech that are derivationally related, pertainyms and participles.
+        "hypernym", "hyponym"
+            More general and more special synsets, instances included.
+    pos : str, default "nvar"
+        Synsets of these parts of speech are entries: nouns, verbs, adjectives, adverbs.
+    indirect : bool, default True
+        Antonyms through similar adjectives as well. Only the heads of clusters of adjectives have antonyms in
+        WordNet; with this a satellite has those of its head, and a head the satellites of its antonym.
+    depth : int, default 1
+        Levels of hypernyms and hyponyms.
+
+    Returns
+    -------
+    Thesaurus
+        Entries are called by offset and part of speech, "02227741-v".
+    """
+    for name in _checked_relations(relations):
+        check_choice(name, "relations", WORDNET_RELATIONS)
+    if not pos or set(pos) - set("nvar"):
+        raise ValueError(f"pos: expected letters of 'nvar', got {pos!r}")
+    check_integer(depth, "depth", low=1)
+    wordnet = source if isinstance(source, WordNet) else WordNet(source)
+    builder = _Builder(list(dict.fromkeys(["synonym", *relations])))
+    graph = _Graph(wordnet)
+    for synset in wordnet.synsets.values():
+        if synset.pos in pos:
+            words = {name: graph.words(synset, name, depth, indirect) for name in relations if name != "synonym"}
+            builder.add(0, f"{synset.offset:08d}-{synset.pos}", {**words, "synonym": synset.words})
+    return builder.thesaurus()
+
+
+class _Graph:
+    """Where the pointers of synsets lead."""
+
+    def __init__(self, wordnet: WordNet) -> None:
+        self.synsets = wordnet.synsets
+
+    def words(self, synset: Synset, relation: str, depth: int, indirect: bool) -> list[str]:
+        if relation == "antonym":
+            found = self._antonyms(synset)
+            if indirect and synset.pos == "a":
+                near = self._targets(synset, "similar")
+                if synset.satellite:
+                    found += [antonym for head in near for antonym in self._antonyms(head)]
+                found += [each for head in self._antonyms(synset) for each in self._targets(head, "similar")]
+            own = set(synset.words)
+            return [word for each in found for word in each.words if word not in own]
+        if relation == "derived":
+            pointers = self._pointers(synset, relation)
+            return [self.synsets[p.pos, p.offset].words[p.target or 0] for p in pointers]
+        level, found = [synset], []
+        for _ in range(depth if relation in ("hypernym", "hyponym") else 1):
+            level = [target for each in level for target in self._targets(each, relation)]
+            found += level
+        return [word for each in found for word in each.words]
+
+    def _antonyms(self, synset: Synset) -> list[Synset]:
+        return self._targets(synset, "antonym")
+
+    def _targets(self, synset: Synset, relation: str) -> list[Synset]:
+        pointers = self._pointers(synset, relation)
+        return list({(p.pos, p.offset): self.synsets[p.pos, p.offset] for p in pointers}.values())
+
+    def _pointers(self, synset: Synset, relation: str) -> list[Any]:
+        symbols = _SYMBOLS[relation]
+        return [p for p in synset.pointers if p.symbol in symbols and (p.pos, p.offset) in self.synsets]

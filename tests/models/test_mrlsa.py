@@ -1,0 +1,197 @@
+"""MRLSA and its raw tensor against the dense reference, and what they do with bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import semproj as sj
+from semproj.thesaurus import UnknownWordError
+from tests.conftest import same_bits
+from tests.reference import mrlsa as reference
+
+RELATIONS = ("synonym", "antonym", "hypernym")
+WORDS = [f"word{i}" for i in range(40)]
+
+
+def thesaurus(seed: int = 0, words: int = 40, entries: int = 60) -> sj.Thesaurus:
+    rng = np.random.default_rng(seed)
+    relations = {
+        name: sp.random(entries, words, density, random_state=rng, format="csr", data_rvs=lambda n: np.ones(n))
+        for name, density in zip(RELATIONS, (0.1, 0.06, 0.04), strict=True)
+    }
+    return sj.Thesaurus(WORDS[:words], [f"entry{i}" for i in range(entries)], relations)
+
+
+def dense(given: sj.Thesaurus, relations=RELATIONS) -> dict[str, np.ndarray]:
+    return reference.weighted({name: given[name].toarray().astype(np.float64) for name in relations})
+
+
+def approximations(model: sj.MRLSA) -> dict[str, np.ndarray]:
+    """S_k V': what stands for the columns of slice k, up to a rotation that cosines do not see."""
+    V = model.word_vectors_.astype(np.float64)
+    return {name: S @ V.T for name, S in zip(model.relations_, model.relation_matrices_, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def given():
+    return thesaurus()
+
+
+@pytest.fixture(scope="module")
+def model(given):
+    return sj.MRLSA(12, relations=RELATIONS, random_state=0).fit(given)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("pivot", RELATIONS)
+class TestDegrees:
+    def test_raw(self, given, relation, pivot):
+        raw = sj.RawRelations(relations=RELATIONS, pivot=pivot).fit(given)
+        slices = dense(given)
+        for i in range(0, 40, 3):
+            expected = [
+                reference.degree(slices, i, j, relation, pivot, relation != "hypernym") for j in range(len(WORDS))
+            ]
+            np.testing.assert_allclose(raw.degree(WORDS[i], WORDS, relation), expected, atol=1e-6)
+
+    def test_latent(self, model, relation, pivot):
+        slices = approximations(model)
+        first, second = WORDS[:15], WORDS[15:30]
+        expected = [
+            reference.degree(slices, i, i + 15, relation, pivot, relation != "hypernym") for i in range(15)
+        ]
+        found = model.degree(first, second, relation, pivot=pivot)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        assert model.degree(first[3], second[3], relation, pivot=pivot) == pytest.approx(found[3], abs=1e-6)
+
+
+def test_full_rank_is_the_raw_tensor():
+    given = thesaurus(entries=40)
+    whole = sj.MRLSA(40, relations=RELATIONS, random_state=0).fit(given)
+    raw = sj.RawRelations(relations=RELATIONS).fit(given)
+    for relation in RELATIONS:
+        found, expected = (m.degree(WORDS[:20], WORDS[20:], relation) for m in (whole, raw))
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_slices_are_the_best_of_their_subspaces(given, model):
+    """S_k = U'W_k V: singular values of the words' mode are those of the projected slices."""
+    slices = dense(given)
+    V = model.word_vectors_.astype(np.float64)
+    np.testing.assert_allclose(V.T @ V, np.eye(12), atol=1e-5)
+    energy = sum(np.linalg.norm(S) ** 2 for S in model.relation_matrices_)
+    total = sum(np.linalg.norm(W) ** 2 for W in slices.values())
+    assert model.fit_ == pytest.approx(1 - np.sqrt(1 - energy / total), abs=1e-4)
+    assert energy <= sum(np.linalg.norm(W @ V) ** 2 for W in slices.values()) * (1 + 1e-6)
+    np.testing.assert_allclose((model.singular_values_**2).sum(), energy, rtol=1e-5)
+
+
+def test_a_single_slice_is_lsa(given):
+    alone = sj.MRLSA(8, relations=("synonym",), random_state=0, tol=0, max_iter=200).fit(given)
+    expected = np.linalg.svd(dense(given, ("synonym",))["synonym"], compute_uv=False)[:8]
+    np.testing.assert_allclose(alone.singular_values_, expected, rtol=1e-4)
+
+
+def test_scales_give_a_slice_its_influence(given):
+    def share(scale):
+        fitted = sj.MRLSA(6, relations=RELATIONS, scales={"antonym": scale}, random_state=0).fit(given)
+        energy = [np.linalg.norm(S) ** 2 for S in fitted.relation_matrices_]
+        return energy[1] / sum(energy)
+
+    assert share(0.25) < share(1.0) < share(4.0)
+
+
+def test_power_turns_towards_frequent_directions(given, model):
+    again = sj.MRLSA(12, relations=RELATIONS, power=3.0, random_state=0).fit(given)
+    s = model.singular_values_.astype(np.float64)
+    V = model.word_vectors_.astype(np.float64)
+    slices = {
+        name: S @ np.diag(s**2) @ V.T for name, S in zip(model.relations_, model.relation_matrices_, strict=True)
+    }
+    expected = [reference.degree(slices, i, i + 20, "antonym", "synonym", True) for i in range(20)]
+    np.testing.assert_allclose(again.degree(WORDS[:20], WORDS[20:], "antonym"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_top_words(model, relation):
+    degrees = model.degree("word7", WORDS, relation)
+    degrees[7] = -np.inf
+    found = model.top_words("word7", relation, k=5)
+    assert len(found) == 5
+    np.testing.assert_allclose([score for _, score in found], np.sort(degrees)[::-1][:5], atol=1e-5)
+    assert "word7" not in dict(found)
+    assert len(model.top_words("word7", relation, k=100)) == 39
+
+
+def test_planted_antonyms_are_generalised():
+    """Two camps; a word that has no antonym itself has those of its synonyms."""
+    words = [f"a{i}" for i in range(6)] + [f"b{i}" for i in range(6)]
+    camp = np.repeat([0, 1], 6)
+    rng = np.random.default_rng(0)
+    syn, ant = np.zeros((60, 12)), np.zeros((60, 12))
+    for row in range(60):
+        mine = row % 2
+        syn[row, rng.choice(np.flatnonzero(camp == mine), 3, replace=False)] = 1
+        ant[row, rng.choice(np.flatnonzero((camp != mine) & (np.arange(12) != 11)), 2, replace=False)] = 1
+    assert not ant[:, 11].any()
+    fitted = sj.MRLSA(2, random_state=0).fit(
+        sj.Thesaurus(words, map(str, range(60)), {"synonym": syn, "antonym": ant})
+    )
+    degrees = fitted.degree("b5", words[:11], "antonym")
+    assert degrees[:6].min() > degrees[6:].max() + 0.3
+
+
+def test_same_bits_for_any_number_of_threads(given):
+    fits = [sj.MRLSA(6, relations=RELATIONS, random_state=3, n_threads=n).fit(given) for n in (1, 2, 5)]
+    for other in fits[1:]:
+        assert same_bits(fits[0].word_vectors_, other.word_vectors_)
+        assert same_bits(fits[0].relation_matrices_, other.relation_matrices_)
+
+
+def test_save_and_load(model, tmp_path):
+    model.save(tmp_path / "model.safetensors")
+    loaded = sj.load(tmp_path / "model.safetensors")
+    assert loaded.words_ == model.words_
+    assert same_bits(
+        loaded.degree(WORDS[:9], WORDS[9:18], "hypernym"), model.degree(WORDS[:9], WORDS[9:18], "hypernym")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 41}, "n_components: expected at most 40"),
+        ({"relations": ("synonym", "synonym")}, "relations: expected different names"),
+        ({"relations": ("antonym",)}, "pivot: expected one of the relations 'antonym', got 'synonym'"),
+        ({"scales": {"antonym": 0.0}}, "scales"),
+        ({"scales": {"hyponym": 1.0}}, "scales: expected names of relations"),
+        ({"power": float("nan")}, "power"),
+    ],
+)
+def test_bad_parameters(given, options, message):
+    with pytest.raises(ValueError, match=message):
+        sj.MRLSA(**{"n_components": 5, "random_state": 0, **options}).fit(given)
+
+
+def test_bad_words_and_relations(given, model):
+    with pytest.raises(UnknownWordError, match="second: 'nobody' is not in the vocabulary"):
+        model.degree("word1", ["word2", "nobody"], "antonym")
+    with pytest.raises(
+        ValueError, match="relation: expected one of 'synonym', 'antonym', 'hypernym', got 'meronym'"
+    ):
+        model.degree("word1", "word2", "meronym")
+    with pytest.raises(ValueError, match="second: expected as many words as first, 2, or one, got 3"):
+        model.degree(WORDS[:2], WORDS[:3], "antonym")
+    with pytest.raises(KeyError, match="meronym"):
+        sj.MRLSA(5, relations=("synonym", "meronym")).fit(given)
+    with pytest.raises(TypeError, match="thesaurus: expected a Thesaurus"):
+        sj.MRLSA(5).fit(np.eye(3))
+    empty = sj.Thesaurus(WORDS, ["x"], {"synonym": np.zeros((1, 40)), "antonym": np.zeros((1, 40))})
+    with pytest.raises(ValueError, match="thesaurus: has no entries"):
+        sj.MRLSA(1).fit(empty)
+    assert "word1" in model
+    assert "Word1 " in model
+    assert "nobody" not in model
