@@ -281,6 +281,7 @@ class TestInput:
         model = Tucker((4, 3, 2)).fit(sparse(X))
         np.testing.assert_array_equal(model.core_, X)
         assert model.fit_ == 1
+        np.testing.assert_array_equal(model.reconstruct([[3, 0], [1, 2], [0, 1]]), [X[3, 1, 0], X[0, 2, 1]])
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("scale", [1e-15, 1e15])
