@@ -160,7 +160,6 @@ class Hooi:
     def set_factor(self, j: int, factor: Array) -> None:
         """Orthonormal columns for a mode."""
         self.bases[j] = Basis(factor, self.n_threads)
-        self._changed(j)
 
     def canonical(self) -> tuple[Array, list[Array | None]]:
         """Core and factors, turned so that the core's slices along each mode are orthogonal, the largest first."""
@@ -206,7 +205,6 @@ class Hooi:
             self._finish(last)
             if np.vdot(self.core, self.core) < self.energies[-1] * (1 - self._least):
                 self.bases[last], self._before = self._before, self.bases[last]
-                self._changed(last)
                 self._set_core(last)
                 self._step(last, LEAST_RELAXATION)
                 self._finish(last)
@@ -244,14 +242,11 @@ class Hooi:
         B = ((Q * inverse) @ (Q.T @ S)).reshape([self.ranks[a] for a in axes])
         B = _multiply(B, {0: basis.unmix.T, **{i: b.mix for i, b in self._compressed(axes) if i > 0}})
         B = np.ascontiguousarray(B.reshape(self.ranks[j], -1).T, dtype=self.dtype)
-        done = 0
+        # Rows without a block have no entries, and so no part in any direction that has energy.
         for block, rows in self._rows(j):
             part = basis.tall[block.begin : block.end]
             _core.tall_multiply(rows, Y.select(block, B), relaxation, 1.0 - relaxation, part, self.n_threads)
-            done = block.end
-        basis.tall[done:] *= self.dtype.type(1.0 - relaxation)
         basis.orthonormalize()
-        self._changed(j)
 
     def _set_core(self, j: int) -> None:
         """The core, from the unfolding of mode j."""
@@ -274,7 +269,6 @@ class Hooi:
             self._solve_rows(j)
         else:
             self._solve_columns(j)
-        self._changed(j)
 
     def _solve_rows(self, j: int) -> None:
         """Few rows: eigenvectors of Y Y'."""
@@ -321,13 +315,11 @@ class Hooi:
         Y = self.unfoldings[j]
         talls = [None if basis is None else basis.tall for basis in self.bases]
         if self._packed[0] != Y.leaf or Y.leaf is None:
-            self._packed = (None, None)  # the old one goes before the new one comes
+            # The old one goes before the new one comes. It is never out of date: a mode changes after its own
+            # unfolding has been asked for, which packs the factor of another one.
+            self._packed = (None, None)
             self._packed = (Y.leaf, Y.pack(talls))
         return Y.rows(talls, self._packed[1])
-
-    def _changed(self, j: int) -> None:
-        if self._packed[0] == j:
-            self._packed = (None, None)
 
     def _basis(self, j: int) -> Basis:
         basis = self.bases[j]

@@ -335,11 +335,20 @@ def _in_users_order(hooi: Hooi, orders: list[Array | None], shape: tuple[int, ..
 
 
 def _at(core: Array, factors: list[Array], coords: Array) -> Array:
-    """Values at some cells: the core times one row of each factor, the longest mode first."""
-    order = np.argsort([-size for size in core.shape], kind="stable")
-    rows = [factors[j][coords[j]] for j in order]
-    core = core.transpose(order)
-    values: Array = rows[0] @ core.reshape(core.shape[0], -1)
-    for j in range(1, core.ndim):
-        values = np.einsum("ca,cab->cb", rows[j], values.reshape(len(values), core.shape[j], -1))
+    """Values at some cells: the core times one row of each factor."""
+    whole = [j for j, factor in enumerate(factors) if factor.shape[0] == factor.shape[1]]
+    if whole:  # not compressed: the cells of each index have a core of their own
+        j, others = whole[0], [i for i in range(core.ndim) if i != whole[0]]
+        out = np.empty(coords.shape[1], core.dtype)
+        for index in np.unique(coords[j]):
+            cells = coords[j] == index
+            out[cells] = _at(core.take(index, j), [factors[i] for i in others], coords[others][:, cells])
+        return out
+    values: Array = np.broadcast_to(core, (coords.shape[1], *core.shape))
+    for j, factor in enumerate(factors):
+        rows = factor[coords[j]]
+        if j == 0:
+            values = rows @ core.reshape(len(core), -1)
+        else:
+            values = np.einsum("ca,cab->cb", rows, values.reshape(len(rows), core.shape[j], -1))
     return values.reshape(-1)

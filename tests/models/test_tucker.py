@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from semproj import SparseTensor, Tucker, _hooi
+from semproj import SparseTensor, Tucker, _fibres, _hooi
 from tests.conftest import same_bits
 from tests.models.tensors import planted, slices_with_gaps, sparse
 from tests.reference.lsa import lsa
@@ -168,11 +168,25 @@ class TestSweeps:
         assert np.linalg.norm(N, 2) > 0.1
         assert fits[1] > fits[0]
 
-    def test_relaxation_falls_back_where_convergence_is_fast(self):
-        X = planted((150, 140, 3), (24, 25, 3), noise=0.1, density=1.0)
-        model = Tucker((24, 25, 3), tol=0, max_iter=12, random_state=0).fit(sparse(X))
-        expected = hooi(X, (24, 25, 3), 15)
-        assert model.fit_ == pytest.approx(expected.fits[-1], abs=1e-12)
+    def test_relaxation_follows_the_convergence(self, monkeypatch):
+        taken = []
+
+        class Spy(_hooi.Hooi):
+            def _step(self, j, relaxation):
+                taken.append(relaxation)
+                super()._step(j, relaxation)
+
+        monkeypatch.setattr("semproj.tucker.Hooi", Spy)
+        Tucker(self.ranks, tol=0, max_iter=10, random_state=0).fit(sparse(self.X))  # slow
+        assert taken[:2] == [_hooi.FIRST_RELAXATION] * 2
+        assert taken[-1] == _hooi.MOST_RELAXATION
+        assert (np.diff(taken) >= 0).all()
+        taken.clear()
+        X = planted((150, 140, 3), (24, 25, 3), noise=0.2, density=1.0)  # fast
+        model = Tucker(self.ranks, init="random", tol=1e-14, max_iter=60, random_state=0).fit(sparse(X))
+        assert model.fit_ == pytest.approx(hooi(X, self.ranks, 10).fits[-1], abs=1e-12)
+        assert max(taken) < _hooi.MOST_RELAXATION
+        assert min(taken) < _hooi.FIRST_RELAXATION
 
     @pytest.mark.parametrize("relaxation", [2.0, 3.0, 6.0])
     def test_a_step_that_lowers_the_fit_is_taken_back(self, monkeypatch, relaxation):
@@ -251,7 +265,10 @@ class TestInput:
             np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
 
     @pytest.mark.usefixtures("steps")
-    def test_fewer_rows_than_ranks(self):
+    @pytest.mark.parametrize("unit", [1, 4096])
+    def test_fewer_rows_than_ranks(self, monkeypatch, unit):
+        """The last rows have no entries, and no block when blocks are small."""
+        monkeypatch.setattr(_fibres, "UNIT_ROWS", unit)
         X = np.zeros((20, 15, 3))
         X[4, 5, 0], X[7, 2, 1] = 3.0, -2.0
         model = model_of((4, 4, 3), tol=0, max_iter=5).fit(sparse(X))
@@ -264,6 +281,7 @@ class TestInput:
         model = Tucker((4, 3, 2)).fit(sparse(X))
         np.testing.assert_array_equal(model.core_, X)
         assert model.fit_ == 1
+        np.testing.assert_array_equal(model.reconstruct([[3, 0], [1, 2], [0, 1]]), [X[3, 1, 0], X[0, 2, 1]])
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("scale", [1e-15, 1e15])
