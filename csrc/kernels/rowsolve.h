@@ -20,11 +20,12 @@
 // Memory moved: n K elements of T (or Y) a row, at random, fetched one row ahead.
 //
 // Precision. The error of a float32 solve is about 1e-7 times the condition of its matrix. A short row is
-// trusted when the trace bounds the condition of I + R R'; otherwise it goes the long way. There the matrix
-// is summed in T over 64 entries and then in double, the right side in double; the matrix is factored in T
-// and the solution is refined once with the double matrix. When its condition, bounded by the trace or else
-// estimated, is too bad, the row is done again in double throughout. A row's bits depend neither on the other
-// rows nor on the threads.
+// trusted when the trace bounds the condition of I + R R', and the rows of R do not cancel in R' a; otherwise
+// its solution is refined, with residuals in double from Y itself (rowsolve_refine.h: two to four times the
+// cost), and when that does not settle it goes the long way. There the matrix is summed in T over 64 entries
+// and then in double, the right side in double; the matrix is factored in T and the solution is refined once
+// with the double matrix. When its condition, bounded by the trace or else estimated, is too bad, the row is
+// done again in double throughout. A row's bits depend neither on the other rows nor on the threads.
 
 #include <cstdint>
 #include <stdexcept>

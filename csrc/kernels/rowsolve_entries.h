@@ -10,8 +10,10 @@
 
 namespace semproj {
 
-constexpr int64_t kSummedRows = 64;          // of factors, summed in T before going to double
-constexpr double kTrustedCondition = 100.0;  // up to which float32 is enough
+constexpr int64_t kSummedRows = 64;           // of factors, summed in T before going to double
+constexpr double kTrustedCondition = 100.0;   // up to which float32 is enough
+constexpr double kTrustedCancelling = 300.0;  // squares of terms over the square of their sum, likewise
+constexpr double kRefinedCondition = 1e5;     // up to which its steps of refinement become smaller
 
 inline int64_t rounded_up(int64_t n, int64_t to) {
   return (n + to - 1) / to * to;

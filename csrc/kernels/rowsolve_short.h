@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "core/aligned.h"
 #include "kernels/rowsolve.h"
 #include "kernels/rowsolve_entries.h"
+#include "kernels/rowsolve_refine.h"
 
 namespace semproj {
 
@@ -23,7 +26,8 @@ class ShortRows {
         k_(shared.factors.cols),
         stride_(padded(k_)),
         missing_weight_(shared.missing_weight),
-        tables_(tables_for<T>(isa)) {}
+        tables_(tables_for<T>(isa)),
+        refinement_(shared, isa) {}
 
   // `rows` has the numbers of `ahead` rows by falling number of entries, of which the first `count` are
   // solved; the next one is fetched. Returns the sum of c x^2 - b . q. Rows that are left to others, because
@@ -34,19 +38,22 @@ class ShortRows {
     const int64_t most = x.indptr[rows[0] + 1] - x.indptr[rows[0]];
     allocate(most);
     double total = 0;
+    std::fill_n(is_done_, simd::kSystems, false);
     if (most <= kSideBySide) {
-      total = solve_side_by_side(x, weights, rows, count, ahead, most, left);
+      total = solve_side_by_side(x, weights, rows, count, ahead, most, out, left);
     } else {
       for (int64_t s = 0; s < count; ++s) {
         const auto next = entries_of(x, weights, rows[std::min(s + 1, ahead - 1)]);
-        total += solve_alone(entries_of(x, weights, rows[s]), next, rows[s], s, left);
+        total += solve_alone(entries_of(x, weights, rows[s]), next, rows[s], s, out.row(rows[s]), left);
       }
     }
     std::fill(z_.get() + count * stride_, z_.get() + simd::kSystems * stride_, T{0});
     for (int64_t s = 0; s < count; s += 8) {
       tables_.rows.multiply_lower(z_.get() + s * stride_, shared_.inverse, stride_, q_.get() + s * stride_);
     }
-    for (int64_t s = 0; s < count; ++s) std::copy_n(q_.get() + s * stride_, k_, out.row(rows[s]));
+    for (int64_t s = 0; s < count; ++s) {
+      if (!is_done_[s]) std::copy_n(q_.get() + s * stride_, k_, out.row(rows[s]));
+    }
     return total;
   }
 
@@ -118,15 +125,37 @@ class ShortRows {
     return product;
   }
 
-  static bool trusted(double trace) { return !std::is_same_v<T, float> || trace <= kTrustedCondition; }
+  static bool trusted(double trace) {
+    return std::is_same_v<T, float> ? trace <= kTrustedCondition : std::isfinite(trace);
+  }
+
+  // Whether R' a can be trusted, given |a|^2 and |R' a|^2: its rounding goes with the rows, which may cancel,
+  // and that of a with the condition.
+  static bool trusted(double trace, double squared_solution, double squared_sum) {
+    return !std::is_same_v<T, float> || trace * squared_solution <= kTrustedCancelling * squared_sum;
+  }
+
+  // b . q = v . R z = v . (v - a), and R' a = z: nothing when the latter cannot be trusted.
+  std::optional<double> product_of(const T* v, const T* a, int64_t n, int64_t step, double trace) const {
+    double product = 0, squared_solution = 0, squared_sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const auto right = static_cast<double>(v[i * step]), solution = static_cast<double>(a[i * step]);
+      product += right * (right - solution);
+      squared_solution += solution * solution;
+      squared_sum += solution * (right - solution);  // z . z = a . R R' a
+    }
+    if (!trusted(trace, squared_solution, squared_sum)) return std::nullopt;
+    return product;
+  }
 
   template <class Index>
   double solve_side_by_side(const CsrView<Index, T>& x, const T* weights, const int64_t* rows, int64_t count,
-                            int64_t ahead, int64_t most, std::vector<int64_t>* left) {
+                            int64_t ahead, int64_t most, const MatrixView<T>& out,
+                            std::vector<int64_t>* left) {
     const int64_t side = rounded_up(most, simd::kRowTile);
     double total = 0;
-    bool is_system[simd::kSystems] = {};
-    double squares[simd::kSystems] = {};
+    bool is_system[simd::kSystems] = {}, is_bad[simd::kSystems] = {};
+    double squares[simd::kSystems] = {}, traces[simd::kSystems] = {};
     for (int64_t s = 0; s < simd::kSystems; ++s) {
       T *a = a_.get() + s, *v = v_.data() + s, *gathered = gathered_.get() + s * side * stride_;
       int64_t n = 0;
@@ -138,18 +167,16 @@ class ShortRows {
         if (kind != Kind::other) gather(row, next, gathered);
         if (kind == Kind::system) {
           tables_.rows.row_gram(gathered, row.n, stride_, a, side * simd::kSystems, simd::kSystems);
-          double trace = 0;
           for (int64_t i = 0; i < row.n; ++i)
-            trace += static_cast<double>(a[i * (side + 1) * simd::kSystems]);
-          is_system[s] = trusted(trace);
+            traces[s] += static_cast<double>(a[i * (side + 1) * simd::kSystems]);
+          is_system[s] = trusted(traces[s]);
+          is_bad[s] = !is_system[s];
           n = is_system[s] ? row.n : 0;
         } else if (kind == Kind::plain) {
           total += squares[s] - plain(row, gathered, v, simd::kSystems, z);
         }
-        if (!is_system[s] && kind != Kind::plain) {
-          left->push_back(rows[s]);
-          std::fill_n(z, stride_, T{0});
-        }
+        if (kind == Kind::other) left->push_back(rows[s]);
+        is_done_[s] = kind == Kind::other;
       }
       for (int64_t i = 0; i < most; ++i) {  // the rest of this lane: equations x = 0
         for (int64_t j = std::max(i, n); j < most; ++j) a[(i * side + j) * simd::kSystems] = 0;
@@ -161,50 +188,76 @@ class ShortRows {
     for (int64_t s = 0; s < count; ++s) {
       if (!is_system[s]) continue;
       const int64_t n = x.indptr[rows[s] + 1] - x.indptr[rows[s]];
+      const std::optional<double> product =
+          product_of(right_.data() + s, v_.data() + s, n, simd::kSystems, traces[s]);
+      is_bad[s] = !product;
+      if (!product) continue;
+      total += squares[s] - *product;
       for (int64_t i = 0; i < n; ++i) coefficients_[i] = v_[i * simd::kSystems + s];
       tables_.rows.combine(coefficients_.data(), gathered_.get() + s * side * stride_, n, stride_,
                            z_.get() + s * stride_);
-      total += squares[s];
-      for (int64_t i = 0; i < n; ++i) {  // b . q = v . R z = v . (v - a)
-        const double right = static_cast<double>(right_[i * simd::kSystems + s]);
-        total -= right * (right - static_cast<double>(coefficients_[i]));
-      }
+    }
+    for (int64_t s = 0; s < count; ++s) {
+      if (!is_bad[s]) continue;
+      is_done_[s] = true;
+      const auto row = entries_of(x, weights, rows[s]);
+      const T* gathered = gathered_.get() + s * side * stride_;
+      const double trace = factor_system(gathered, row.n);
+      const auto refined = refine(row, gathered, trace, squares[s], out.row(rows[s]));
+      if (!refined) left->push_back(rows[s]);
+      total += refined.value_or(0.0);
     }
     return total;
   }
 
+  // a_ = the factor of I + R R'. Returns the trace of R R', infinity when there is none.
+  double factor_system(const T* gathered, int64_t n) {
+    const int64_t side = rounded_up(n, simd::kRowLanes);
+    double trace = 0;
+    tables_.rows.row_gram(gathered, n, stride_, a_.get(), side, 1);
+    for (int64_t i = 0; i < n; ++i) {
+      trace += static_cast<double>(a_[i * (side + 1)]);
+      a_[i * (side + 1)] += T{1};
+    }
+    const bool factored = tables_.systems.factor(a_.get(), n, side, least_.data()) == n;
+    return factored ? trace : std::numeric_limits<double>::infinity();
+  }
+
+  // With the factor in a_, whose trace tells whether steps will become smaller. Returns c x^2 - b . q.
+  template <class Index>
+  std::optional<double> refine(const Entries<T, Index>& row, const T* gathered, double trace, double squares,
+                               T* out) {
+    if (!(trace <= kRefinedCondition)) return std::nullopt;
+    const int64_t side = rounded_up(row.n, simd::kRowLanes);
+    const std::optional<double> product = refinement_.solve(row, gathered, a_.get(), side, out);
+    if (!product) return std::nullopt;
+    return squares - *product;
+  }
+
   template <class Index>
   double solve_alone(const Entries<T, Index>& row, const Entries<T, Index>& next, int64_t row_number,
-                     int64_t s, std::vector<int64_t>* left) {
-    const int64_t side = rounded_up(row.n, simd::kRowLanes);
-    T *a = a_.get(), *v = v_.data(), *z = z_.get() + s * stride_;
+                     int64_t s, T* out, std::vector<int64_t>* left) {
+    T *v = v_.data(), *z = z_.get() + s * stride_;
     double squares = 0;
     const Kind kind = coefficients(row, v, 1, &squares);
-    double trace = 0;
     if (kind != Kind::other) gather(row, next, gathered_.get());
     if (kind == Kind::plain) return squares - plain(row, gathered_.get(), v, 1, z);
+    std::optional<double> refined;
     if (kind == Kind::system) {
-      tables_.rows.row_gram(gathered_.get(), row.n, stride_, a, side, 1);
-      for (int64_t i = 0; i < row.n; ++i) {
-        trace += static_cast<double>(a[i * (side + 1)]);
-        a[i * (side + 1)] += T{1};
+      const double trace = factor_system(gathered_.get(), row.n);
+      if (trusted(trace)) {
+        std::copy_n(v, row.n, right_.begin());
+        tables_.systems.solve(a_.get(), row.n, rounded_up(row.n, simd::kRowLanes), v);
+        if (const auto product = product_of(right_.data(), v, row.n, 1, trace)) {
+          tables_.rows.combine(v, gathered_.get(), row.n, stride_, z);
+          return squares - *product;
+        }
       }
+      refined = refine(row, gathered_.get(), trace, squares, out);
     }
-    const bool solved = kind == Kind::system && trusted(trace) &&
-                        tables_.systems.factor(a, row.n, side, least_.data()) == row.n;
-    if (!solved) {
-      left->push_back(row_number);
-      std::fill_n(z, stride_, T{0});
-      return 0;
-    }
-    std::copy_n(v, row.n, right_.begin());
-    tables_.systems.solve(a, row.n, side, v);
-    tables_.rows.combine(v, gathered_.get(), row.n, stride_, z);
-    for (int64_t i = 0; i < row.n; ++i) {
-      squares -=
-          static_cast<double>(right_[i]) * (static_cast<double>(right_[i]) - static_cast<double>(v[i]));
-    }
-    return squares;
+    is_done_[s] = true;
+    if (!refined) left->push_back(row_number);
+    return refined.value_or(0.0);
   }
 
   const SharedSystem<T>& shared_;
@@ -214,6 +267,8 @@ class ShortRows {
   int64_t room_ = 0;
   AlignedArray<T> a_, gathered_, z_, q_;
   std::vector<T> v_, right_, roots_, coefficients_, least_;
+  bool is_done_[simd::kSystems] = {};  // rows that are not to be written from q_
+  Refinement<T> refinement_;
 };
 
 }  // namespace semproj

@@ -14,7 +14,7 @@ from ._validation import core_csr
 # Reciprocal conditions of the shared matrix. Whitening in float32 costs its condition in accuracy, whitening in
 # double and rounding the result only the root of it; below the second the rows are solved in double, and below the
 # third the matrix counts as singular.
-_WHITEN_IN_FLOAT32 = 1e-2
+_WHITEN_IN_FLOAT32 = 1e-1
 _SOLVE_IN_FLOAT32 = 1e-3
 _SINGULAR = 1e-14
 _CHUNK_ROWS = 1 << 14

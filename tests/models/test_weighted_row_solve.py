@@ -88,6 +88,31 @@ def test_long_rows_are_refined():
         assert errors.max() < 5e-7
 
 
+@pytest.mark.parametrize("n", [2, 10, 32, 33, 90])
+def test_short_rows_of_long_factors_are_refined(n):
+    """Their systems are badly conditioned, and only the rounding of the result is left all the same."""
+    X = sparse_rows([n] * 20, 1000, dtype=np.float32)
+    Y = gaussian(1000, 100, dtype=np.float32)
+    for missing_weight, reg in ((1e-4, 0.05), (0.001, 0.1), (1e-6, 0.02)):
+        options = {"missing_weight": missing_weight, "reg": reg}
+        errors = row_errors(weighted_row_solve(X, Y, **options), expected_rows(X, Y, **options))
+        assert errors.max() < 2e-7
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.01, 0.001])
+def test_almost_equal_factors_whose_sum_cancels(spread):
+    """Factors are one of three directions with little of their own; values of both signs take them away."""
+    rng = np.random.default_rng(3)
+    Y = (spread * gaussian(500, 100) + gaussian(3, 100, seed=4)[rng.integers(0, 3, 500)]).astype(np.float32)
+    X = sparse_rows([1, 2, 2, 3, 3, 10, 30, 33, 90] * 8, 500, dtype=np.float32)
+    X.data = rng.choice([-1, 1], X.nnz).astype(np.float32)
+    for missing_weight in (1e-6, 1e-4, 0.01):
+        for reg in (20.0, 6.0, 2.0, 1.0, 0.1):
+            options = {"missing_weight": missing_weight, "reg": reg}
+            Z = weighted_row_solve(X, Y, **options)
+            assert_solved(Z, expected_rows(X, Y, **options), np.float32)
+
+
 def test_by_hand():
     """One word, one component: (w y^2 + reg) q = w y x; a missing cell adds its weight times y^2."""
     Y = np.array([[2.0], [3.0]])

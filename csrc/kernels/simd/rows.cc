@@ -49,6 +49,31 @@ void add_wide(double a, const T* x, int64_t n, double* out) {
 }
 
 template <class T>
+double dot_wide(const T* x, const double* y, int64_t n) {
+  constexpr int64_t kSums = 2 * kLanes<double>;
+  double sums[kSums] = {};
+  int64_t c = 0;
+  for (; c + kSums <= n; c += kSums) {
+    for (int64_t l = 0; l < kSums; ++l) sums[l] += static_cast<double>(x[c + l]) * y[c + l];
+  }
+  for (int64_t l = 0; c < n; ++c, ++l) sums[l] += static_cast<double>(x[c]) * y[c];
+  double sum = 0;
+  for (const double each : sums) sum += each;
+  return sum;
+}
+
+template <class T>
+void products(const T* rows, int64_t n, int64_t stride, const T* x, T* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    Vec<T> sums{};
+    for (int64_t c = 0; c < stride; c += kLanes<T>) sums += load(rows + i * stride + c) * load(x + c);
+    T sum = 0;
+    for (int l = 0; l < kLanes<T>; ++l) sum += sums[l];
+    out[i] = sum;
+  }
+}
+
+template <class T>
 void add_outer(const T* coefficients, const T* x, int64_t n, int64_t stride, T* rows) {
   for (int64_t i = 0; i < n; ++i) {
     const T a = coefficients[i];
@@ -183,8 +208,8 @@ void multiply_lower(const T* z, const T* l, int64_t stride, T* out) {
 
 template <class T>
 RowTable<T> row_table() {
-  return {&scale<T>,    &combine<T>,     &add_wide<T>,      &add_outer<T>,
-          &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
+  return {&scale<T>,     &combine<T>,  &add_wide<T>,    &dot_wide<T>,      &products<T>,
+          &add_outer<T>, &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
 }
 
 template RowTable<float> row_table();

@@ -18,6 +18,10 @@ struct RowTable {
   void (*combine)(const T* coefficients, const T* rows, int64_t n, int64_t stride, T* out);
   // out += a x, in double.
   void (*add_wide)(double a, const T* x, int64_t n, double* out);
+  // x . y, in double.
+  double (*dot_wide)(const T* x, const double* y, int64_t n);
+  // out[i] = row i . x
+  void (*products)(const T* rows, int64_t n, int64_t stride, const T* x, T* out);
   // row i += coefficients[i] * x
   void (*add_outer)(const T* coefficients, const T* x, int64_t n, int64_t stride, T* rows);
 
