@@ -29,9 +29,10 @@ class Lemmatizer:
 
     Of all base forms that WordNet's morphology finds, as any part of speech, the most probable one is taken: the
     count of the lemma in WordNet's tagged texts (plus a half) times the share that this inflection has of its part
-    of speech. Comparatives belong to their positive where that is the more frequent lemma. With WordNet 3.0, "was"
-    is "be" and not the plural of "WA"; "left" is "leave", "better" is "good", "running" is "run", "building" is
-    itself. A word that WordNet does not know is returned as it is, in lower case.
+    of speech. Comparatives and plurals belong to their base where that is the more frequent lemma. What may be a
+    form of a verb is a noun or an adjective of its own only if the tagged texts have it as one. With WordNet 3.0,
+    "was" is "be" and not the plural of "WA"; "left" is "leave", "better" is "good", "words" is "word", "funded" is
+    "fund", "building" is itself. A word that WordNet does not know is returned as it is, in lower case.
 
     The same word always has the same lemma, which is what counting words needs: inflections of a word share a
     column. Where two words share a form ("leaves"), only the likelier one is found.
@@ -72,9 +73,15 @@ class Lemmatizer:
         word = word.lower()
         if word in _CLOSED:
             return word
+        candidates = {pos: self._probabilities(word, pos) for pos in _SHARES}
+        if any(base != word for base in candidates["v"]):
+            # WordNet has many participles ("funded") as adjectives or nouns too, however rare they are as such.
+            for pos in "nar":
+                if not self.wordnet.tag_counts.get((word, pos)):
+                    candidates[pos].pop(word, None)
         best, highest = word, 0.0
-        for pos in _SHARES:
-            for base, probability in self._probabilities(word, pos).items():
+        for probabilities in candidates.values():
+            for base, probability in probabilities.items():
                 if probability > highest:
                     best, highest = base, probability
         return best
@@ -84,10 +91,11 @@ class Lemmatizer:
         bases = [base for base in self.wordnet.morphy(word, pos) if _is_regular(word, base, pos)]
         counts = {base: self.wordnet.tag_counts.get((base, pos), 0) + 0.5 for base in bases}
         probabilities = {base: counts[base] * _SHARES[pos][_inflection(word, base, pos)] for base in bases}
-        positive = max(counts, key=counts.__getitem__, default=word)
-        if pos in "ar" and word in counts and positive != word:
-            # WordNet has many comparatives ("smaller") as lemmas, under which they were tagged.
-            probabilities[positive] = max(probabilities[positive], probabilities.pop(word))
+        likeliest = max(counts, key=counts.__getitem__, default=word)
+        if pos in "nar" and word in counts and likeliest != word:
+            # WordNet has many comparatives ("smaller") and some plurals ("words") as lemmas, under which they were
+            # tagged.
+            probabilities[likeliest] = max(probabilities[likeliest], probabilities.pop(word))
         return probabilities
 
 
