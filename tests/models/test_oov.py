@@ -227,3 +227,19 @@ def test_bad_corpora():
         ContextSpace.from_corpus(["a b"], window=0)
     with pytest.raises(ValueError, match=r"counter: expected ngram_range=\(1, 1\)"):
         count_contexts(["a b"], TermCounter(ngram_range=(1, 2)))
+
+
+def test_a_space_answers_as_a_model_of_words(vectors, lemmatizer):
+    space = ExtendedWordSpace(WORDS, vectors, lemmatizer=lemmatizer)
+    assert "walked" in space
+    assert "Lifetime" in space
+    assert "xyzzy" not in space
+    assert 3 not in space
+    directions = unit(vectors[:-1])
+    walk, rain, cold = (directions[WORDS.index(word)] for word in ("walk", "rain", "cold"))
+    assert space.similarity("walked", "rains") == pytest.approx(walk @ rain)
+    np.testing.assert_allclose(
+        space.similarity("walked", ["rain", "cold", "xyzzy"]), [walk @ rain, walk @ cold, 0]
+    )
+    np.testing.assert_allclose(space.similarity(["rain", "cold"], "walked"), [walk @ rain, walk @ cold])
+    assert space.similarity(["rain", "cold"], WORDS).shape == (2, len(WORDS))
