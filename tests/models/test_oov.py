@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from semproj import load
 from semproj.contextspace import ContextSpace, count_contexts
 from semproj.oov import ExtendedWordSpace
 from semproj.text import TermCounter
+from tests.conftest import same_bits
 
 WORDS = [
     "corruptible",
@@ -243,3 +245,13 @@ def test_a_space_answers_as_a_model_of_words(vectors, lemmatizer):
     )
     np.testing.assert_allclose(space.similarity(["rain", "cold"], "walked"), [walk @ rain, walk @ cold])
     assert space.similarity(["rain", "cold"], WORDS).shape == (2, len(WORDS))
+
+
+def test_a_context_space_is_saved(tmp_path):
+    space = ContextSpace(["hot", "caf\u00e9"], np.random.default_rng(0).normal(size=(2, 5)))
+    space.save(tmp_path / "space")
+    loaded = load(tmp_path / "space")
+    assert loaded.words == space.words
+    assert loaded.vocabulary == {"hot": 0, "caf\u00e9": 1}
+    assert same_bits(loaded.vectors, space.vectors)
+    assert not loaded.vectors.flags.writeable  # memory-mapped
