@@ -24,7 +24,7 @@ RESOURCES = (
     Resources("WordNet+Fallows", "WordNet+contrast+Fallows", "Bloomsbury"),
     Resources("WordNet+Fallows+Roget", "WordNet+contrast+Fallows+Roget"),
     *(
-        Resources(f"WordNet+similar+derived+{more}", f"WordNet+contrast+similar+derived+{more}")
+        Resources(f"WordNet+similar+derived+hypernym+{more}", f"WordNet+contrast+similar+derived+hypernym+{more}")
         for more in ("Fallows", "Fallows+Roget", "Fallows+Roget+Moby")
     ),
 )

@@ -26,7 +26,7 @@ DEFAULT_WEIGHTS = {
     "similar": 0.5,
     "derived": 0.5,
     "hypernym": 0.25,
-    "related": 0.1,
+    "related": 0.05,
 }
 UNKNOWN = ("error", "skip")
 
@@ -155,14 +155,18 @@ class PILSA(_WordModel):
 
     Parameters
     ----------
-    n_components : int, default 300
-    power : float, default 3
+    n_components : int, default 500
+    power : float, default 2.5
         Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
         matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
+    taper : bool, default True
+        Let the components fade out: inner products are the means of those of all smaller numbers of components.
+        The singular values of a thesaurus are nearly equal where they are cut off, so that a cut (False, the
+        paper's) keeps and drops components that matter alike.
     weights : mapping of str to float, or None
         Of the relations of the thesaurus; None is `DEFAULT_WEIGHTS`: {"synonym": 1, "antonym": -1, "contrast":
-        -0.25, "similar": 0.5, "derived": 0.5, "hypernym": 0.25, "related": 0.1}, as far as the thesaurus has them.
-        The paper's is {"synonym": 1, "antonym": -1}.
+        -0.25, "similar": 0.5, "derived": 0.5, "hypernym": 0.25, "related": 0.05}, as far as the thesaurus has
+        them. The paper's is {"synonym": 1, "antonym": -1}.
     row_scaling : float, default 0.5
         As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
     tol : float, default 1e-4
@@ -214,9 +218,10 @@ class PILSA(_WordModel):
 
     def __init__(
         self,
-        n_components: int = 300,
+        n_components: int = 500,
         *,
-        power: float = 3.0,
+        power: float = 2.5,
+        taper: bool = True,
         weights: Mapping[str, float] | None = None,
         row_scaling: float = 0.5,
         tol: float = 1e-4,
@@ -229,6 +234,7 @@ class PILSA(_WordModel):
     ) -> None:
         self.n_components = n_components
         self.power = power
+        self.taper = taper
         self.weights = weights
         self.row_scaling = row_scaling
         self.tol = tol
@@ -263,14 +269,16 @@ class PILSA(_WordModel):
             n_threads=self.n_threads,
             progress=self.progress,
         ).fit(W)
-        self.word_vectors_, self.word_norms_ = _unit_words(lsa.components_, lsa.singular_values_, power)
+        self.word_vectors_, self.word_norms_ = _unit_words(
+            lsa.components_, lsa.singular_values_, power, self.taper
+        )
         self.singular_values_ = lsa.singular_values_
         self.residuals_ = lsa.residuals_
         self.n_iter_ = lsa.n_iter_
         self._set_words(thesaurus.words)
         return self
 
-    def reduced(self, n_components: int, *, power: float | None = None) -> PILSA:
+    def reduced(self, n_components: int, *, power: float | None = None, taper: bool | None = None) -> PILSA:
         """This model in fewer dimensions, or with another power of the singular values, without fitting again.
 
         Parameters
@@ -278,7 +286,8 @@ class PILSA(_WordModel):
         n_components : int
             At most those of this model, the first of which are kept.
         power : float or None
-            None is the power of this model.
+        taper : bool or None
+            None is what this model has.
 
         Returns
         -------
@@ -286,15 +295,17 @@ class PILSA(_WordModel):
             What a fit with these parameters finds, up to rounding.
         """
         check_is_fitted(self, "word_vectors_")
-        k = check_integer(n_components, "n_components", low=1, high=len(self.singular_values_))
+        whole = len(self.singular_values_)
+        k = check_integer(n_components, "n_components", low=1, high=whole)
         power = self.power if power is None else check_real(power, "power", low=0)
+        taper = self.taper if taper is None else taper
         values = self.singular_values_[:k]
-        scale = values.astype(np.float64) ** self.power
+        scale = values.astype(np.float64) ** self.power * _fading(whole, self.taper)[:k]
         components = (self.word_vectors_[:, :k] * self.word_norms_[:, None]).T
         components /= np.where(scale > 0, scale, 1)[:, None]
-        model: PILSA = clone(self).set_params(n_components=k, power=power)
+        model: PILSA = clone(self).set_params(n_components=k, power=power, taper=taper)
         model.word_vectors_, model.word_norms_ = _unit_words(
-            components.astype(self.word_vectors_.dtype), values, power
+            components.astype(self.word_vectors_.dtype), values, power, taper
         )
         model.singular_values_, model.residuals_ = values.copy(), self.residuals_[:k].copy()
         model.n_iter_ = self.n_iter_
@@ -371,14 +382,20 @@ class PILSA(_WordModel):
         self._set_words(words)
 
 
-def _unit_words(components: Array, values: Array, power: float) -> tuple[Array, Array]:
-    """The columns of S^power V', scaled to length one, and their lengths.
+def _fading(k: int, taper: bool) -> Array:
+    """Weights of k components, the squares of which fall from 1 in equal steps, each 1 / k; or all 1."""
+    return np.sqrt(1 - np.arange(k) / k) if taper else np.ones(k)
+
+
+def _unit_words(components: Array, values: Array, power: float, taper: bool) -> tuple[Array, Array]:
+    """The columns of S^power V', its rows fading out if tapered, scaled to length one, and their lengths.
 
     A word outside of the span of the components has a column of rounding errors, which is set to zero.
     """
     resolution = 100 * np.finfo(components.dtype).eps
     inside = np.sqrt(np.einsum("ki,ki->i", components, components, dtype=np.float64)) > resolution
-    scaled = components * (values.astype(np.float64) / float(values[0])).astype(components.dtype)[:, None] ** power
+    weights = (values.astype(np.float64) / float(values[0])) ** power * _fading(len(values), taper)
+    scaled = components * weights.astype(components.dtype)[:, None]
     lengths = np.sqrt(np.einsum("ki,ki->i", scaled, scaled, dtype=np.float64))
     inside &= lengths > 0
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=inside).astype(components.dtype)
