@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ._types import Array
 from ._validation import check_integer
+from ._wordmodel import cosines, of_words
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem
@@ -175,12 +176,7 @@ class ExtendedWordSpace:
         float, or array of shape (len(a), len(b)) without the axis of what is a single word
         """
         left, right = (self.embed([each] if isinstance(each, str) else each).vectors for each in (a, b))
-        scores = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
-        if isinstance(b, str):
-            scores = scores[:, 0]
-        if isinstance(a, str):
-            scores = scores[0]
-        return scores if np.ndim(scores) else float(scores)
+        return of_words(cosines(left, right), a, b)
 
     def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
         """Rules in order, with the rows that each finds; a rule is tried when the one before has failed."""

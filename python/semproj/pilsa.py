@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._persist import Persistent, pack_strings, unpack_strings
+from ._persist import pack_strings, unpack_strings
 from ._types import Array
 from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
+from ._wordmodel import WordModel, cosines
 from .lsa import LSA
 from .retrieval import top_k
-from .thesaurus import Thesaurus, UnknownWordError, find_word
+from .thesaurus import Thesaurus
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
@@ -28,7 +29,6 @@ DEFAULT_WEIGHTS = {
     "hypernym": 0.25,
     "related": 0.05,
 }
-UNKNOWN = ("error", "skip")
 
 
 def signed_matrix(
@@ -100,53 +100,7 @@ def signed_tfidf(
     return W
 
 
-class _WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
-    """What models of the words of a thesaurus share: finding words."""
-
-    vocabulary_: dict[str, int]
-
-    def __contains__(self, word: object) -> bool:
-        check_is_fitted(self, "vocabulary_")
-        return find_word(self.vocabulary_, word) is not None
-
-    def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
-        """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
-
-        Parameters
-        ----------
-        a, b : str or sequence of str
-        unknown : {"error", "skip"}, default "error"
-            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
-
-        Returns
-        -------
-        float, or array of shape (len(a), len(b)) without the axis of what is a single word
-        """
-        check_is_fitted(self, "vocabulary_")
-        rows, columns = self._places(a, unknown), self._places(b, unknown)
-        scores = self._similarity(rows, columns)
-        if isinstance(b, str):
-            scores = scores[:, 0]
-        if isinstance(a, str):
-            scores = scores[0]
-        return scores if np.ndim(scores) else float(scores)
-
-    def _places(self, words: str | Sequence[str], unknown: str) -> list[int]:
-        check_choice(unknown, "unknown", UNKNOWN)
-        places = []
-        for word in [words] if isinstance(words, str) else words:
-            place = find_word(self.vocabulary_, word)
-            if place is not None:
-                places.append(place)
-            elif unknown == "error" or isinstance(words, str):
-                raise UnknownWordError(f"{word!r} is not in the thesaurus")
-        return places
-
-    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
-        raise NotImplementedError
-
-
-class PILSA(_WordModel):
+class PILSA(WordModel):
     """Polarity inducing latent semantic analysis (Yih, Zweig and Platt 2012).
 
     The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). With its
@@ -350,16 +304,14 @@ class PILSA(_WordModel):
         queries = sign * self.word_vectors_[places]
         indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
         found = []
-        for place, row, cosines in zip(places, indices.tolist(), scores.tolist(), strict=True):
-            pairs = [(i, sign * cosine) for i, cosine in zip(row, cosines, strict=True) if i != place]
+        for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
+            pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]
             told = self.word_norms_[place] > 0
             found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
         return found[0] if isinstance(words, str) else found
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
-        left, right = self.word_vectors_[rows], self.word_vectors_[columns]
-        scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
-        return scores
+        return cosines(self.word_vectors_[rows], self.word_vectors_[columns])
 
     def _set_words(self, words: list[str]) -> None:
         self.words_ = list(words)
@@ -403,7 +355,7 @@ def _unit_words(components: Array, values: Array, power: float, taper: bool) -> 
     return np.ascontiguousarray((scaled * scale).T), lengths
 
 
-class _RawModel(_WordModel):
+class _RawModel(WordModel):
     """Columns of a thesaurus's signed matrix, compared as they are."""
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
