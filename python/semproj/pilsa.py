@@ -7,20 +7,28 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._persist import Persistent, pack_strings, unpack_strings
+from ._persist import pack_strings, unpack_strings
 from ._types import Array
 from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
+from ._wordmodel import WordModel, cosines
 from .lsa import LSA
 from .retrieval import top_k
-from .thesaurus import Thesaurus, UnknownWordError, find_word
+from .thesaurus import Thesaurus
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
-DEFAULT_WEIGHTS = {"synonym": 1.0, "antonym": -1.0, "similar": 0.5, "derived": 0.5, "hypernym": 0.25}
-UNKNOWN = ("error", "skip")
+DEFAULT_WEIGHTS = {
+    "synonym": 1.0,
+    "antonym": -1.0,
+    "contrast": -0.25,
+    "similar": 0.5,
+    "derived": 0.5,
+    "hypernym": 0.25,
+    "related": 0.05,
+}
 
 
 def signed_matrix(
@@ -92,53 +100,7 @@ def signed_tfidf(
     return W
 
 
-class _WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
-    """What models of the words of a thesaurus share: finding words."""
-
-    vocabulary_: dict[str, int]
-
-    def __contains__(self, word: object) -> bool:
-        check_is_fitted(self, "vocabulary_")
-        return find_word(self.vocabulary_, word) is not None
-
-    def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
-        """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
-
-        Parameters
-        ----------
-        a, b : str or sequence of str
-        unknown : {"error", "skip"}, default "error"
-            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
-
-        Returns
-        -------
-        float, or array of shape (len(a), len(b)) without the axis of what is a single word
-        """
-        check_is_fitted(self, "vocabulary_")
-        rows, columns = self._places(a, unknown), self._places(b, unknown)
-        scores = self._similarity(rows, columns)
-        if isinstance(b, str):
-            scores = scores[:, 0]
-        if isinstance(a, str):
-            scores = scores[0]
-        return scores if np.ndim(scores) else float(scores)
-
-    def _places(self, words: str | Sequence[str], unknown: str) -> list[int]:
-        check_choice(unknown, "unknown", UNKNOWN)
-        places = []
-        for word in [words] if isinstance(words, str) else words:
-            place = find_word(self.vocabulary_, word)
-            if place is not None:
-                places.append(place)
-            elif unknown == "error" or isinstance(words, str):
-                raise UnknownWordError(f"{word!r} is not in the thesaurus")
-        return places
-
-    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
-        raise NotImplementedError
-
-
-class PILSA(_WordModel):
+class PILSA(WordModel):
     """Polarity inducing latent semantic analysis (Yih, Zweig and Platt 2012).
 
     The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). With its
@@ -147,13 +109,18 @@ class PILSA(_WordModel):
 
     Parameters
     ----------
-    n_components : int, default 300
-    power : float, default 3
+    n_components : int, default 500
+    power : float, default 2.5
         Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
         matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
+    taper : bool, default True
+        Let the components fade out: inner products are the means of those of all smaller numbers of components.
+        The singular values of a thesaurus are nearly equal where they are cut off, so that a cut (False, the
+        paper's) keeps and drops components that matter alike.
     weights : mapping of str to float, or None
-        Of the relations of the thesaurus; None is {"synonym": 1, "antonym": -1, "similar": 0.5, "derived": 0.5,
-        "hypernym": 0.25}, as far as the thesaurus has them. The paper's is {"synonym": 1, "antonym": -1}.
+        Of the relations of the thesaurus; None is `DEFAULT_WEIGHTS`: {"synonym": 1, "antonym": -1, "contrast":
+        -0.25, "similar": 0.5, "derived": 0.5, "hypernym": 0.25, "related": 0.05}, as far as the thesaurus has
+        them. The paper's is {"synonym": 1, "antonym": -1}.
     row_scaling : float, default 0.5
         As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
     tol : float, default 1e-4
@@ -205,9 +172,10 @@ class PILSA(_WordModel):
 
     def __init__(
         self,
-        n_components: int = 300,
+        n_components: int = 500,
         *,
-        power: float = 3.0,
+        power: float = 2.5,
+        taper: bool = True,
         weights: Mapping[str, float] | None = None,
         row_scaling: float = 0.5,
         tol: float = 1e-4,
@@ -220,6 +188,7 @@ class PILSA(_WordModel):
     ) -> None:
         self.n_components = n_components
         self.power = power
+        self.taper = taper
         self.weights = weights
         self.row_scaling = row_scaling
         self.tol = tol
@@ -254,12 +223,48 @@ class PILSA(_WordModel):
             n_threads=self.n_threads,
             progress=self.progress,
         ).fit(W)
-        self.word_vectors_, self.word_norms_ = _unit_words(lsa.components_, lsa.singular_values_, power)
+        self.word_vectors_, self.word_norms_ = _unit_words(
+            lsa.components_, lsa.singular_values_, power, self.taper
+        )
         self.singular_values_ = lsa.singular_values_
         self.residuals_ = lsa.residuals_
         self.n_iter_ = lsa.n_iter_
         self._set_words(thesaurus.words)
         return self
+
+    def reduced(self, n_components: int, *, power: float | None = None, taper: bool | None = None) -> PILSA:
+        """This model in fewer dimensions, or with another power of the singular values, without fitting again.
+
+        Parameters
+        ----------
+        n_components : int
+            At most those of this model, the first of which are kept.
+        power : float or None
+        taper : bool or None
+            None is what this model has.
+
+        Returns
+        -------
+        PILSA
+            What a fit with these parameters finds, up to rounding.
+        """
+        check_is_fitted(self, "word_vectors_")
+        whole = len(self.singular_values_)
+        k = check_integer(n_components, "n_components", low=1, high=whole)
+        power = self.power if power is None else check_real(power, "power", low=0)
+        taper = self.taper if taper is None else taper
+        values = self.singular_values_[:k]
+        scale = values.astype(np.float64) ** self.power * _fading(whole, self.taper)[:k]
+        components = (self.word_vectors_[:, :k] * self.word_norms_[:, None]).T
+        components /= np.where(scale > 0, scale, 1)[:, None]
+        model: PILSA = clone(self).set_params(n_components=k, power=power, taper=taper)
+        model.word_vectors_, model.word_norms_ = _unit_words(
+            components.astype(self.word_vectors_.dtype), values, power, taper
+        )
+        model.singular_values_, model.residuals_ = values.copy(), self.residuals_[:k].copy()
+        model.n_iter_ = self.n_iter_
+        model._set_words(self.words_)
+        return model
 
     def vectors(self, words: Sequence[str], *, unknown: str = "error") -> Array:
         """The unit vectors of words, a row each; `unknown` as in `similarity`."""
@@ -299,16 +304,14 @@ class PILSA(_WordModel):
         queries = sign * self.word_vectors_[places]
         indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
         found = []
-        for place, row, cosines in zip(places, indices.tolist(), scores.tolist(), strict=True):
-            pairs = [(i, sign * cosine) for i, cosine in zip(row, cosines, strict=True) if i != place]
+        for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
+            pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]
             told = self.word_norms_[place] > 0
             found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
         return found[0] if isinstance(words, str) else found
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
-        left, right = self.word_vectors_[rows], self.word_vectors_[columns]
-        scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
-        return scores
+        return cosines(self.word_vectors_[rows], self.word_vectors_[columns])
 
     def _set_words(self, words: list[str]) -> None:
         self.words_ = list(words)
@@ -331,14 +334,20 @@ class PILSA(_WordModel):
         self._set_words(words)
 
 
-def _unit_words(components: Array, values: Array, power: float) -> tuple[Array, Array]:
-    """The columns of S^power V', scaled to length one, and their lengths.
+def _fading(k: int, taper: bool) -> Array:
+    """Weights of k components, the squares of which fall from 1 in equal steps, each 1 / k; or all 1."""
+    return np.sqrt(1 - np.arange(k) / k) if taper else np.ones(k)
+
+
+def _unit_words(components: Array, values: Array, power: float, taper: bool) -> tuple[Array, Array]:
+    """The columns of S^power V', its rows fading out if tapered, scaled to length one, and their lengths.
 
     A word outside of the span of the components has a column of rounding errors, which is set to zero.
     """
     resolution = 100 * np.finfo(components.dtype).eps
     inside = np.sqrt(np.einsum("ki,ki->i", components, components, dtype=np.float64)) > resolution
-    scaled = components * (values.astype(np.float64) / float(values[0])).astype(components.dtype)[:, None] ** power
+    weights = (values.astype(np.float64) / float(values[0])) ** power * _fading(len(values), taper)
+    scaled = components * weights.astype(components.dtype)[:, None]
     lengths = np.sqrt(np.einsum("ki,ki->i", scaled, scaled, dtype=np.float64))
     inside &= lengths > 0
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=inside).astype(components.dtype)
@@ -346,7 +355,7 @@ def _unit_words(components: Array, values: Array, power: float) -> tuple[Array, 
     return np.ascontiguousarray((scaled * scale).T), lengths
 
 
-class _RawModel(_WordModel):
+class _RawModel(WordModel):
     """Columns of a thesaurus's signed matrix, compared as they are."""
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:

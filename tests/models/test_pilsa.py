@@ -103,8 +103,8 @@ class TestAgainstReference:
     @pytest.mark.parametrize("power", [0.0, 1.0, 2.5])
     @pytest.mark.parametrize("row_scaling", [0.0, 0.5])
     def test_cosines(self, thesaurus, power, row_scaling):
-        model = PILSA(10, power=power, row_scaling=row_scaling, tol=1e-10, dtype="float64", random_state=0)
-        model.fit(thesaurus)
+        options = {"tol": 1e-10, "dtype": "float64", "random_state": 0}
+        model = PILSA(10, power=power, taper=False, row_scaling=row_scaling, **options).fit(thesaurus)
         W = reference.signed_tfidf(dense(thesaurus), DEFAULT_WEIGHTS, row_scaling)
         expected = reference.word_vectors(W, 10, power)
         found = model.similarity(thesaurus.words, thesaurus.words)
@@ -112,9 +112,40 @@ class TestAgainstReference:
         np.testing.assert_allclose(model.singular_values_, np.linalg.svd(W)[1][:10], rtol=1e-12)
 
     def test_norms_undo_the_scaling(self, thesaurus):
-        model = PILSA(10, power=2, tol=1e-10, dtype="float64", random_state=0).fit(thesaurus)
+        model = PILSA(10, power=2, taper=False, tol=1e-10, dtype="float64", random_state=0).fit(thesaurus)
         components = model.word_vectors_ * model.word_norms_[:, None] / model.singular_values_**2
         np.testing.assert_allclose(components.T @ components, np.eye(10), atol=1e-9)
+
+    def test_tapered_products_are_means_over_ranks(self, thesaurus):
+        model = PILSA(10, power=2, tol=1e-10, dtype="float64", random_state=0).fit(thesaurus)
+        W = reference.signed_tfidf(dense(thesaurus), DEFAULT_WEIGHTS, model.row_scaling)
+        _, values, components = np.linalg.svd(W)
+        vectors = (components[:10].T * values[:10] ** 2, model.word_vectors_ * model.word_norms_[:, None])
+        products = sum(vectors[0][:, :k] @ vectors[0][:, :k].T for k in range(1, 11)) / 10
+        np.testing.assert_allclose(vectors[1] @ vectors[1].T, products, atol=1e-8 * products.max())
+
+    @pytest.mark.parametrize(("dtype", "atol"), [("float64", 1e-8), ("float32", 2e-4)])
+    @pytest.mark.parametrize("changes", [{}, {"power": 0.0}, {"power": 1.0, "taper": False}, {"power": 3.0}])
+    def test_reduced_is_a_smaller_fit(self, thesaurus, changes, dtype, atol):
+        options = {"tol": 1e-6 if dtype == "float32" else 1e-12, "dtype": dtype, "random_state": 0}
+        whole = PILSA(12, power=2, **options).fit(thesaurus)
+        model = whole.reduced(7, **changes)
+        expected = PILSA(7, **{"power": 2, **options, **changes}).fit(thesaurus)
+        words = thesaurus.words
+        np.testing.assert_allclose(model.similarity(words, words), expected.similarity(words, words), atol=atol)
+        np.testing.assert_allclose(model.word_norms_, expected.word_norms_, rtol=1e-3, atol=atol)
+        assert model.get_params() == expected.get_params()
+        assert model.word_vectors_.shape == (50, 7)
+        assert model.word_vectors_.dtype == dtype
+        assert len(model.singular_values_) == len(model.residuals_) == 7
+        assert len(model.most_similar(words[0], 3)) == 3
+
+    def test_reduced_to_what_is_not_there(self, thesaurus):
+        model = PILSA(5, random_state=0).fit(thesaurus)
+        with pytest.raises(ValueError, match=r"n_components: expected .*5, got 6"):
+            model.reduced(6)
+        with pytest.raises(ValueError, match="power"):
+            model.reduced(3, power=-1)
 
     def test_lookup(self, thesaurus):
         model = ThesaurusLookup().fit(thesaurus)

@@ -10,7 +10,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 def test_code_blocks(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     monkeypatch.chdir(tmp_path)
     names = {}
     for number, block in enumerate(blocks, start=1):
@@ -27,3 +27,11 @@ def test_code_blocks(tmp_path, monkeypatch, capsys):
     error = np.linalg.norm(names["out"] - exact) / np.linalg.norm(exact)
     assert 0 < error < 0.03
     np.testing.assert_array_equal(names["solved"], names["wtmf"].sentence_vectors_)
+    # No entry has spite and affection, nor bitterness and kindness.
+    assert names["pilsa"].similarity("spite", "affection") < -0.9
+    assert {word for word, _ in names["pilsa"].most_opposite("bitterness", 3)} == {
+        "affection",
+        "goodwill",
+        "kindness",
+    }
+    assert names["space"].similarity("bitter", "kindness") < -0.9

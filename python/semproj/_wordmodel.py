@@ -1,0 +1,73 @@
+"""What models of words share: finding words, and how similar some words are to others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._persist import Persistent
+from ._types import Array
+from ._validation import check_choice
+from .thesaurus import UnknownWordError, find_word
+
+UNKNOWN = ("error", "skip")
+
+
+def cosines(left: Array, right: Array) -> Array:
+    """Of unit rows, each with each; the same bits whatever the other rows are."""
+    scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
+    return scores
+
+
+def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
+    """A matrix of scores without the axis of what is a single word; a float if both are."""
+    if isinstance(b, str):
+        scores = scores[:, 0]
+    if isinstance(a, str):
+        scores = scores[0]
+    return scores if np.ndim(scores) else float(scores)
+
+
+class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
+    """What models of the words of a thesaurus share: finding words."""
+
+    vocabulary_: dict[str, int]
+
+    def __contains__(self, word: object) -> bool:
+        check_is_fitted(self, "vocabulary_")
+        return find_word(self.vocabulary_, word) is not None
+
+    def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
+        """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
+
+        Parameters
+        ----------
+        a, b : str or sequence of str
+        unknown : {"error", "skip"}, default "error"
+            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
+
+        Returns
+        -------
+        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        """
+        check_is_fitted(self, "vocabulary_")
+        rows, columns = self._places(a, unknown), self._places(b, unknown)
+        return of_words(self._similarity(rows, columns), a, b)
+
+    def _places(self, words: str | Sequence[str], unknown: str) -> list[int]:
+        check_choice(unknown, "unknown", UNKNOWN)
+        places = []
+        for word in [words] if isinstance(words, str) else words:
+            place = find_word(self.vocabulary_, word)
+            if place is not None:
+                places.append(place)
+            elif unknown == "error" or isinstance(words, str):
+                raise UnknownWordError(f"{word!r} is not in the thesaurus")
+        return places
+
+    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
+        raise NotImplementedError
