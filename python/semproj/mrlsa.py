@@ -19,7 +19,7 @@ from ._validation import check_integer, check_positive, check_real, keeps_previo
 from .pilsa import signed_matrix
 from .retrieval import top_k
 from .tensor import SparseTensor
-from .thesaurus import Thesaurus, UnknownWordError, normal_word
+from .thesaurus import Thesaurus, UnknownWordError, find_word
 from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
@@ -50,7 +50,7 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         return cast("dict[str, int]", known)
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and normal_word(word) in self.vocabulary_
+        return find_word(self.vocabulary_, word) is not None
 
     def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
         """How far words are in a relation: ``first`` *relation* ``second``.
@@ -119,9 +119,9 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self, words: Any, name: str) -> Array:
         listed = [words] if isinstance(words, str) else list(words)
-        columns = [self.vocabulary_.get(normal_word(word), -1) for word in listed]
-        if -1 in columns:
-            raise UnknownWordError(f"{name}: {listed[columns.index(-1)]!r} is not in the vocabulary")
+        columns = [find_word(self.vocabulary_, word) for word in listed]
+        if None in columns:
+            raise UnknownWordError(f"{name}: {listed[columns.index(None)]!r} is not in the vocabulary")
         return np.array(columns, np.int64)
 
     def _checked_relation(self, relation: str, name: str) -> str:
@@ -141,9 +141,9 @@ class MRLSA(_Relational):
     ----------
     n_components : int, default 300
     relations : sequence of str, or mapping of str to weights, default ("synonym", "antonym")
-        The slices; what else the thesaurus has is left out. A mapping names each slice and gives the weights of the
-        relations that it is the sum of, ``{"synonym": {"synonym": 1, "similar": 0.5}, "antonym": {"antonym": 1}}``;
-        of these the thesaurus needs one for each slice.
+        The slices; what else the thesaurus has is left out. A mapping names each slice and gives the weights of
+        the relations that it is the sum of, ``{"synonym": {"synonym": 1, "similar": 0.5}, "antonym": {"antonym":
+        1}}``; of these the thesaurus needs one for each slice.
     contrast : float, default 0.5
         How far a relation denies its opposite, from 0 (the paper's) to 1: of synonyms and antonyms, hypernyms and
         hyponyms, where both are slices, each has this times the other's weights taken away. See the notes.
@@ -340,7 +340,7 @@ class RawRelations(_Relational):
     Parameters
     ----------
     relations, contrast, scales, symmetric, pivot, row_scaling
-        As of :class:`MRLSA`, contrast 0 and row_scaling 0 by default; scales do not change a cosine within a slice.
+        As of :class:`MRLSA`; contrast and row_scaling are 0 by default. Scales do not change a cosine.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def dense(given: sj.Thesaurus, relations=RELATIONS, contrast=0.5, row_scaling=0.
 
 
 def approximations(model: sj.MRLSA) -> dict[str, np.ndarray]:
-    """S_k diag(s)^(power-1) V': what stands for the columns of slice k, up to a rotation that cosines do not see."""
+    """S_k s^(power - 1) V': what stands for the columns of slice k, up to a rotation that cosines do not see."""
     V = model.word_vectors_.astype(np.float64)
     V = V * model.singular_values_.astype(np.float64) ** (model.power - 1)
     return {name: S @ V.T for name, S in zip(model.relations_, model.relation_matrices_, strict=True)}
@@ -151,7 +151,7 @@ class TestContrast:
         assert same_bits(alone.relation_matrices_, plain.relation_matrices_)
 
     def test_finds_oppositions_that_few_dimensions_would_miss(self):
-        """Of many groups of synonyms, those of a few pairs are opposite: a space of as many dimensions holds them."""
+        """Of many groups of synonyms a few pairs are opposite: a space of as many dimensions can hold them."""
         pairs, plain, size = 6, 30, 4
         groups = np.arange(2 * pairs + plain).repeat(size)
         words = [f"w{i}" for i in range(len(groups))]
@@ -290,4 +290,6 @@ def test_bad_words_and_relations(given, model):
         sj.MRLSA(1).fit(empty)
     assert "word1" in model
     assert "Word1 " in model
+    names = sj.Thesaurus(["Reading", "red"], ["x", "y"], {"synonym": np.eye(2), "antonym": np.eye(2)})
+    assert "Reading" in sj.RawRelations().fit(names), "a word as it is spelt"
     assert "nobody" not in model
