@@ -12,6 +12,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks.papers import PAPERS, Options, Paper, Report, load, render, write_json
+from benchmarks.papers.files import MissingFile
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 QUICK = {"limit": 3000, "documents": 1000, "terms": 5000, "dimension": 200, "seeds": 2}
@@ -105,7 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> Report:
     asked, paper, options = parse(arguments)
     start = time.perf_counter()
     with _threads(asked.threads):
-        report = paper.run(options)
+        try:
+            report = paper.run(options)
+        except MissingFile as missing:
+            raise SystemExit(f"{asked.paper}: nothing to measure for --split {asked.split}: {missing}") from None
     if asked.json:
         write_json(report, asked.json)
     print(f"{paper.title}\n\n{render(report)}\n\nDone in {time.perf_counter() - start:.0f} s.")

@@ -13,6 +13,7 @@ from benchmarks.papers.tables import Report
 PAPERS = {
     "platt2010": "benchmarks.papers.platt2010",
     "guo2012": "benchmarks.papers.guo2012",
+    "yih2012": "benchmarks.papers.yih2012",
 }
 
 

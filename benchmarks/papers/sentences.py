@@ -23,6 +23,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from benchmarks.papers import compare
 from benchmarks.papers.definitions import Corpus, Sentences, evenly, synset_name
 from benchmarks.papers.files import number_of, read_lines, read_table, require
+from semproj.tasks import best_threshold
 
 SAMPLE = 1000  # definitions, of the paper's approximation of ATOP
 FOLDS, REPEATS = 10, 10
@@ -108,16 +109,6 @@ class Paraphrase:
 
 
 Task = Retrieval | Correlation | Paraphrase
-
-
-def best_threshold(scores: np.ndarray, labels: np.ndarray) -> float:
-    """From which score on to say yes, so that most labels are right; halfway between two scores."""
-    order = np.argsort(scores, kind="stable")
-    ranked, yes = scores[order], labels[order].astype(bool)
-    right = np.concatenate([[0], np.cumsum(~yes)]) + np.concatenate([np.cumsum(yes[::-1])[::-1], [0]])
-    bounds = np.concatenate([[-np.inf], (ranked[1:] + ranked[:-1]) / 2, [np.inf]])
-    possible = np.concatenate([[True], ranked[1:] > ranked[:-1], [True]])  # equal scores are not told apart
-    return float(bounds[np.argmax(np.where(possible, right, -1))])
 
 
 def files_of(data: Path, dataset: str, split: str) -> list[Path]:

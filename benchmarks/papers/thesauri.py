@@ -9,11 +9,12 @@
 
 The names in such a sum are those of `RESOURCES`:
 
-    WordNet                                synsets, with their antonyms through similar adjectives too
-    similar, derived, hypernym, hyponym    further relations of WordNet's, which is there then
-    Fallows, Roget                         heads with synonyms and antonyms; an entry is what one line says, or of
-                                           Roget's, which is two files, what both say of a head
-    Moby                                   heads with words "related" to them: looser than synonyms
+    WordNet                      synsets, with their antonyms through a similar adjective too
+    contrast, similar, derived, hypernym, hyponym
+                                 further relations of WordNet's, which is there then
+    Fallows, Roget               heads with synonyms and antonyms; an entry is what one line says, or of Roget's,
+                                 which is two files, what both say of a head
+    Moby                         heads with words "related" to them: looser than synonyms
 
 Tasks, by split (dev, whose figures settings may be chosen by, or test):
 
@@ -49,7 +50,8 @@ GLOVE = ("glove100_words.txt", "glove100_vectors.f16.npy")
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
 SUBCATEGORIES = {"dev": ("1a",), "test": ("1b", "1c", "1d")}
 
-WORDNET_RELATIONS = ("similar", "derived", "hypernym", "hyponym")  # besides synonyms and antonyms
+# besides synonyms and antonyms
+WORDNET_RELATIONS = ("contrast", "similar", "derived", "hypernym", "hyponym")
 
 
 def _read_fallows(data: Path) -> Thesaurus:

@@ -31,6 +31,7 @@ _CLASSES = {
     "BM25": "weighting",
     "CCA": "cca",
     "CLLSI": "cllsi",
+    "ContextSpace": "contextspace",
     "DDA": "dda",
     "Encoder": "encoder",
     "LSA": "lsa",
@@ -82,6 +83,11 @@ class Persistent:
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return parameters
+
+    @classmethod
+    def _blank(cls, **parameters: Any) -> Any:
+        """An object of these parameters, whose state is set next."""
+        return cls(**parameters)
 
     def _restored(self) -> None:
         """Called when everything is in its place again."""
@@ -234,7 +240,7 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
         parts[part] = _build(inner, {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
     in_init = {part: parts.get(part) for part in cls._parts if not part.endswith("_")}
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()}
-    model = cls(**parameters, **in_init)
+    model = cls._blank(**parameters, **in_init)
     own = {k: v for k, v in arrays.items() if "/" not in k}
     model._set_state(own, description["scalars"])
     for part, value in parts.items():

@@ -11,6 +11,7 @@ from scipy import sparse as sp
 
 from . import _core
 from ._documents import iter_batches
+from ._persist import Persistent, pack_strings, unpack_strings
 from ._threads import resolve_threads
 from ._types import Array
 from ._validation import check_integer, core_csr
@@ -23,7 +24,7 @@ __all__ = ["ContextSpace", "count_contexts"]
 _CHUNK = 1 << 20  # words in one product, about
 
 
-class ContextSpace:
+class ContextSpace(Persistent):
     """A vocabulary and vectors in which words that occur in like contexts are near by cosine.
 
     Parameters
@@ -112,6 +113,24 @@ class ContextSpace:
             raise ValueError("documents: no two words are within one window, or all words share all contexts")
         lsa = LSA(rank, random_state=random_state, n_threads=n_threads)
         return cls(counter.get_feature_names_out().tolist(), lsa.fit_transform(rows))
+
+    @classmethod
+    def _blank(cls, **parameters: Any) -> ContextSpace:
+        return cls.__new__(cls)  # words and vectors are not parameters
+
+    def _check_saveable(self) -> None:
+        pass
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        return {}
+
+    def _get_state(self) -> dict[str, Array]:
+        words, offsets = pack_strings(self.words)
+        return {"words": words, "word_offsets": offsets, "vectors": self.vectors}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        self.words = unpack_strings(arrays["words"], arrays["word_offsets"])
+        self.vectors, self.vocabulary = check_words(self.words, arrays["vectors"], np.float32, copy=False)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -203,9 +222,11 @@ def _scale_to_unit_length(rows: sp.csr_matrix) -> None:
     rows.data /= np.repeat(lengths, np.diff(rows.indptr)).astype(rows.dtype)
 
 
-def check_words(words: list[str], vectors: npt.ArrayLike, dtype: Any) -> tuple[Array, dict[str, int]]:
+def check_words(
+    words: list[str], vectors: npt.ArrayLike, dtype: Any, *, copy: bool = True
+) -> tuple[Array, dict[str, int]]:
     """Vectors of one for each word, as a matrix, and the row of each word."""
-    rows = np.array(vectors, dtype, order="C")
+    rows = np.array(vectors, dtype, order="C") if copy else np.asarray(vectors, dtype, order="C")
     if rows.ndim != 2 or len(rows) != len(words):
         raise ValueError(f"vectors: expected a row for each of the {len(words)} words, got shape {rows.shape}")
     if not len(words):

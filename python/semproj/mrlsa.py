@@ -144,7 +144,7 @@ class MRLSA(_Relational):
         The slices; what else the thesaurus has is left out. A mapping names each slice and gives the weights of
         the relations that it is the sum of, ``{"synonym": {"synonym": 1, "similar": 0.5}, "antonym": {"antonym":
         1}}``; of these the thesaurus needs one for each slice.
-    contrast : float, default 0.5
+    polarity : float, default 0.5
         How far a relation denies its opposite, from 0 (the paper's) to 1: of synonyms and antonyms, hypernyms and
         hyponyms, where both are slices, each has this times the other's weights taken away. See the notes.
     scales : mapping of str to float, or None
@@ -181,7 +181,7 @@ class MRLSA(_Relational):
     -----
     A Tucker decomposition does not see signs: that "little" is the antonym of "big" makes both words, and both
     entries, directions of their own, and a space of k dimensions has k poles where that of PILSA has k oppositions
-    of two poles each. With contrast c, slices A and B of opposite relations become A - c B and B - c A, in which
+    of two poles each. With polarity c, slices A and B of opposite relations become A - c B and B - c A, in which
     the difference of two poles weighs (1 + c) / (1 - c) times as much as their sum. At 1 the two slices are the
     same up to the sign, and the model of synonyms and antonyms is PILSA.
 
@@ -207,7 +207,7 @@ class MRLSA(_Relational):
         n_components: int = 300,
         *,
         relations: Slices = ("synonym", "antonym"),
-        contrast: float = 0.5,
+        polarity: float = 0.5,
         scales: Mapping[str, float] | None = None,
         symmetric: Sequence[str] = SYMMETRIC,
         pivot: str = "synonym",
@@ -223,7 +223,7 @@ class MRLSA(_Relational):
     ) -> None:
         self.n_components = n_components
         self.relations = relations
-        self.contrast = contrast
+        self.polarity = polarity
         self.scales = scales
         self.symmetric = symmetric
         self.pivot = pivot
@@ -249,7 +249,7 @@ class MRLSA(_Relational):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power")
         relations, slices = _weighted_slices(
-            thesaurus, self.relations, self.contrast, self.scales, self.pivot, self.row_scaling
+            thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         most = min(slices[0].shape)
         if self.n_components > most:
@@ -339,8 +339,8 @@ class RawRelations(_Relational):
 
     Parameters
     ----------
-    relations, contrast, scales, symmetric, pivot, row_scaling
-        As of :class:`MRLSA`; contrast and row_scaling are 0 by default. Scales do not change a cosine.
+    relations, polarity, scales, symmetric, pivot, row_scaling
+        As of :class:`MRLSA`; polarity and row_scaling are 0 by default. Scales do not change a cosine.
 
     Examples
     --------
@@ -355,14 +355,14 @@ class RawRelations(_Relational):
         self,
         *,
         relations: Slices = ("synonym", "antonym"),
-        contrast: float = 0.0,
+        polarity: float = 0.0,
         scales: Mapping[str, float] | None = None,
         symmetric: Sequence[str] = SYMMETRIC,
         pivot: str = "synonym",
         row_scaling: float = 0.0,
     ) -> None:
         self.relations = relations
-        self.contrast = contrast
+        self.polarity = polarity
         self.scales = scales
         self.symmetric = symmetric
         self.pivot = pivot
@@ -372,7 +372,7 @@ class RawRelations(_Relational):
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:
         """Weight the relations of a thesaurus."""
         relations, slices = _weighted_slices(
-            thesaurus, self.relations, self.contrast, self.scales, self.pivot, self.row_scaling
+            thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         self.words_, self.relations_ = list(thesaurus.words), relations
         self._by_word = [matrix.T.tocsr() for matrix in slices]
@@ -388,7 +388,7 @@ class RawRelations(_Relational):
 def _weighted_slices(
     thesaurus: Thesaurus,
     relations: Slices,
-    contrast: float,
+    polarity: float,
     scales: Mapping[str, float] | None,
     pivot: str,
     row_scaling: float,
@@ -396,7 +396,7 @@ def _weighted_slices(
     """tf-idf weights of each slice, times its scale; a word's document frequency is that of all slices."""
     if not isinstance(thesaurus, Thesaurus):
         raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
-    weights = _slice_weights(thesaurus, relations, contrast)
+    weights = _slice_weights(thesaurus, relations, polarity)
     names = tuple(weights)
     if pivot not in names:
         raise ValueError(f"pivot: expected one of the relations {', '.join(map(repr, names))}, got {pivot!r}")
@@ -419,9 +419,9 @@ def _weighted_slices(
     return names, [sp.csr_matrix(each @ w) for each, w in zip(rows, weighted, strict=True)]
 
 
-def _slice_weights(thesaurus: Thesaurus, relations: Slices, contrast: float) -> dict[str, dict[str, float]]:
+def _slice_weights(thesaurus: Thesaurus, relations: Slices, polarity: float) -> dict[str, dict[str, float]]:
     """What each slice is the sum of."""
-    check_real(contrast, "contrast", low=0, high=1)
+    check_real(polarity, "polarity", low=0, high=1)
     if isinstance(relations, Mapping):
         weights = {name: dict(each) for name, each in relations.items()}
     else:
@@ -438,9 +438,9 @@ def _slice_weights(thesaurus: Thesaurus, relations: Slices, contrast: float) -> 
                 f"relations: {name!r}: expected relations of the thesaurus ({have}), got {list(each)}"
             )
     for one, other in OPPOSITES:
-        if contrast and one in weights and other in weights:
+        if polarity and one in weights and other in weights:
             first, second = weights[one], weights[other]
             both = dict.fromkeys([*first, *second])
-            weights[one] = {name: first.get(name, 0.0) - contrast * second.get(name, 0.0) for name in both}
-            weights[other] = {name: second.get(name, 0.0) - contrast * first.get(name, 0.0) for name in both}
+            weights[one] = {name: first.get(name, 0.0) - polarity * second.get(name, 0.0) for name in both}
+            weights[other] = {name: second.get(name, 0.0) - polarity * first.get(name, 0.0) for name in both}
     return weights

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -102,6 +102,8 @@ class ExtendedWordSpace:
     >>> found = space.embed(["corruptibility", "sweltering", "xyzzy"])
     >>> list(zip(found.rules, found.matches))
     [('stem', ('corruptible',)), ('context', ('hot', 'burning', 'scorching')), ('none', ())]
+    >>> round(space.similarity("sweltering", "Cold"), 2)
+    -1.0
     """
 
     def __init__(
@@ -160,6 +162,25 @@ class ExtendedWordSpace:
                 if rules[i] == "none" and self._place(vectors[i], some):
                     rules[i], found[i] = rule, some
         return Embedding(vectors, rules, [tuple(self.words[row] for row in rows) for rows in found])
+
+    def __contains__(self, word: object) -> bool:
+        """Whether some rule finds a vector."""
+        return isinstance(word, str) and self.embed([word]).rules != ["none"]
+
+    def similarity(self, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
+        """The cosine of each word of `a` with each of `b`; 0 where no rule finds a vector.
+
+        Returns
+        -------
+        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        """
+        left, right = (self.embed([each] if isinstance(each, str) else each).vectors for each in (a, b))
+        scores = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
+        if isinstance(b, str):
+            scores = scores[:, 0]
+        if isinstance(a, str):
+            scores = scores[0]
+        return scores if np.ndim(scores) else float(scores)
 
     def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
         """Rules in order, with the rows that each finds; a rule is tried when the one before has failed."""

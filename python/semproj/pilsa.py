@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._persist import Persistent, pack_strings, unpack_strings
@@ -19,7 +19,15 @@ from .thesaurus import Thesaurus, UnknownWordError, find_word
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
-DEFAULT_WEIGHTS = {"synonym": 1.0, "antonym": -1.0, "similar": 0.5, "derived": 0.5, "hypernym": 0.25}
+DEFAULT_WEIGHTS = {
+    "synonym": 1.0,
+    "antonym": -1.0,
+    "contrast": -0.25,
+    "similar": 0.5,
+    "derived": 0.5,
+    "hypernym": 0.25,
+    "related": 0.1,
+}
 UNKNOWN = ("error", "skip")
 
 
@@ -152,8 +160,9 @@ class PILSA(_WordModel):
         Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
         matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
     weights : mapping of str to float, or None
-        Of the relations of the thesaurus; None is {"synonym": 1, "antonym": -1, "similar": 0.5, "derived": 0.5,
-        "hypernym": 0.25}, as far as the thesaurus has them. The paper's is {"synonym": 1, "antonym": -1}.
+        Of the relations of the thesaurus; None is `DEFAULT_WEIGHTS`: {"synonym": 1, "antonym": -1, "contrast":
+        -0.25, "similar": 0.5, "derived": 0.5, "hypernym": 0.25, "related": 0.1}, as far as the thesaurus has them.
+        The paper's is {"synonym": 1, "antonym": -1}.
     row_scaling : float, default 0.5
         As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
     tol : float, default 1e-4
@@ -260,6 +269,37 @@ class PILSA(_WordModel):
         self.n_iter_ = lsa.n_iter_
         self._set_words(thesaurus.words)
         return self
+
+    def reduced(self, n_components: int, *, power: float | None = None) -> PILSA:
+        """This model in fewer dimensions, or with another power of the singular values, without fitting again.
+
+        Parameters
+        ----------
+        n_components : int
+            At most those of this model, the first of which are kept.
+        power : float or None
+            None is the power of this model.
+
+        Returns
+        -------
+        PILSA
+            What a fit with these parameters finds, up to rounding.
+        """
+        check_is_fitted(self, "word_vectors_")
+        k = check_integer(n_components, "n_components", low=1, high=len(self.singular_values_))
+        power = self.power if power is None else check_real(power, "power", low=0)
+        values = self.singular_values_[:k]
+        scale = values.astype(np.float64) ** self.power
+        components = (self.word_vectors_[:, :k] * self.word_norms_[:, None]).T
+        components /= np.where(scale > 0, scale, 1)[:, None]
+        model: PILSA = clone(self).set_params(n_components=k, power=power)
+        model.word_vectors_, model.word_norms_ = _unit_words(
+            components.astype(self.word_vectors_.dtype), values, power
+        )
+        model.singular_values_, model.residuals_ = values.copy(), self.residuals_[:k].copy()
+        model.n_iter_ = self.n_iter_
+        model._set_words(self.words_)
+        return model
 
     def vectors(self, words: Sequence[str], *, unknown: str = "error") -> Array:
         """The unit vectors of words, a row each; `unknown` as in `similarity`."""

@@ -23,7 +23,7 @@ from .wordnet import Synset, WordNet
 
 __all__ = ["read_lists", "read_table", "read_wordnet"]
 
-WORDNET_RELATIONS = ("synonym", "antonym", "similar", "derived", "hypernym", "hyponym")
+WORDNET_RELATIONS = ("synonym", "antonym", "contrast", "similar", "derived", "hypernym", "hyponym")
 _SYMBOLS = {
     "antonym": ("!",),
     "similar": ("&", "^"),
@@ -146,8 +146,8 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
     """Read lines of a head and the words in one relation to it: ``head TAB word TAB word ...``.
 
     Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, and the
-    only one where the file is about another relation. Lists of loosely related words, as Moby's are, serve PILSA better
-    as a relation of their own, ``read_lists(path, "related", separator=",")``, with a weight of 0.1 or less.
+    only one where the file is about another relation. Lists of loosely related words, as Moby's are, serve PILSA
+    better as a relation of their own, ``read_lists(path, "related", separator=",")``, which has a small weight.
 
     Parameters
     ----------
@@ -234,6 +234,9 @@ def read_wordnet(
             The words of the synset; always there.
         "antonym"
             All words of the synsets of which a word is the antonym of one of these words.
+        "contrast"
+            Adjectives similar to the antonyms of those that a satellite is similar to: "icy" for "torrid", which
+            is similar to "hot". Not those that are antonyms already.
         "similar"
             Synsets of similar adjectives, and those of "also see".
         "derived"
@@ -276,14 +279,13 @@ class _Graph:
 
     def words(self, synset: Synset, relation: str, depth: int, indirect: bool) -> list[str]:
         if relation == "antonym":
-            found = self._antonyms(synset)
-            if indirect and synset.pos == "a":
-                near = self._targets(synset, "similar")
-                if synset.satellite:
-                    found += [antonym for head in near for antonym in self._antonyms(head)]
-                found += [each for head in self._antonyms(synset) for each in self._targets(head, "similar")]
-            own = set(synset.words)
-            return [word for each in found for word in each.words if word not in own]
+            return _words_besides(self._opposites(synset, indirect), synset.words)
+        if relation == "contrast":
+            heads = self._targets(synset, "similar") if synset.satellite else []
+            opposites = [antonym for head in heads for antonym in self._antonyms(head)]
+            found = [each for antonym in opposites for each in self._targets(antonym, "similar")]
+            nearer = _words_besides(self._opposites(synset, indirect), ())
+            return _words_besides(found, [*synset.words, *nearer])
         if relation == "derived":
             pointers = self._pointers(synset, relation)
             return [self.synsets[p.pos, p.offset].words[p.target or 0] for p in pointers]
@@ -292,6 +294,15 @@ class _Graph:
             level = [target for each in level for target in self._targets(each, relation)]
             found += level
         return [word for each in found for word in each.words]
+
+    def _opposites(self, synset: Synset, indirect: bool) -> list[Synset]:
+        """Antonyms, and those that a satellite has through its head, or a head among satellites."""
+        found = self._antonyms(synset)
+        if indirect and synset.pos == "a":
+            near = self._targets(synset, "similar") if synset.satellite else []
+            found += [antonym for head in near for antonym in self._antonyms(head)]
+            found += [each for head in self._antonyms(synset) for each in self._targets(head, "similar")]
+        return found
 
     def _antonyms(self, synset: Synset) -> list[Synset]:
         return self._targets(synset, "antonym")
@@ -303,3 +314,8 @@ class _Graph:
     def _pointers(self, synset: Synset, relation: str) -> list[Any]:
         symbols = _SYMBOLS[relation]
         return [p for p in synset.pointers if p.symbol in symbols and (p.pos, p.offset) in self.synsets]
+
+
+def _words_besides(synsets: Iterable[Synset], known: Iterable[str]) -> list[str]:
+    left_out = set(known)
+    return [word for synset in synsets for word in synset.words if word not in left_out]

@@ -23,7 +23,8 @@ from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.definitions import Corpus, is_pointer, read_wiktionary  # noqa: E402
 from benchmarks.papers.guo2012_figures import LINES, wtmf  # noqa: E402
 from benchmarks.papers.sentencemodels import MODELS, Setting  # noqa: E402
-from benchmarks.papers.sentences import Pairs, Paraphrase, best_threshold, read_task  # noqa: E402
+from benchmarks.papers.sentences import Pairs, Paraphrase, read_task  # noqa: E402
+from semproj.tasks import best_threshold  # noqa: E402
 
 FIELDS = {"table", "dataset", "row", "metric", "ours", "paper", "seconds"}
 TOPICS, WORDS = 8, 30

@@ -24,9 +24,9 @@ def thesaurus(seed: int = 0, words: int = 40, entries: int = 60) -> sj.Thesaurus
     return sj.Thesaurus(WORDS[:words], [f"entry{i}" for i in range(entries)], relations)
 
 
-def dense(given: sj.Thesaurus, relations=RELATIONS, contrast=0.5, row_scaling=0.5) -> dict[str, np.ndarray]:
+def dense(given: sj.Thesaurus, relations=RELATIONS, polarity=0.5, row_scaling=0.5) -> dict[str, np.ndarray]:
     slices = {name: given[name].toarray().astype(np.float64) for name in relations}
-    return reference.weighted(reference.contrasted(slices, contrast), row_scaling)
+    return reference.weighted(reference.polarised(slices, polarity), row_scaling)
 
 
 def approximations(model: sj.MRLSA) -> dict[str, np.ndarray]:
@@ -51,7 +51,7 @@ def model(given):
 class TestDegrees:
     def test_raw(self, given, relation, pivot):
         raw = sj.RawRelations(relations=RELATIONS, pivot=pivot).fit(given)
-        slices = dense(given, contrast=0, row_scaling=0)
+        slices = dense(given, polarity=0, row_scaling=0)
         for i in range(0, 40, 3):
             expected = [
                 reference.degree(slices, i, j, relation, pivot, relation != "hypernym") for j in range(len(WORDS))
@@ -71,7 +71,7 @@ class TestDegrees:
 
 def test_full_rank_is_the_raw_tensor():
     given = thesaurus(entries=40)
-    same = {"relations": RELATIONS, "contrast": 0.3, "row_scaling": 0.7}
+    same = {"relations": RELATIONS, "polarity": 0.3, "row_scaling": 0.7}
     whole = sj.MRLSA(40, **same, power=1, random_state=0).fit(given)
     raw = sj.RawRelations(**same).fit(given)
     for relation in RELATIONS:
@@ -116,10 +116,10 @@ def test_power_turns_towards_frequent_directions(given, model):
     assert model.power == 3
 
 
-class TestContrast:
+class TestPolarity:
     def test_one_is_pilsa(self, given):
         """Two slices that differ in their sign only: the signed matrix twice."""
-        signed = {"relations": ("synonym", "antonym"), "contrast": 1, "power": 2, "tol": 0, "max_iter": 300}
+        signed = {"relations": ("synonym", "antonym"), "polarity": 1, "power": 2, "tol": 0, "max_iter": 300}
         ours = sj.MRLSA(9, **signed, random_state=0).fit(given)
         weights = {"synonym": 1, "antonym": -1}
         pilsa = sj.PILSA(9, power=2, weights=weights, random_state=0, tol=1e-6, dtype="float64").fit(given)
@@ -127,10 +127,10 @@ class TestContrast:
         np.testing.assert_allclose(ours.degree("word4", WORDS, "antonym"), expected, atol=2e-3)
         np.testing.assert_allclose(ours.degree("word4", WORDS, "synonym"), -expected, atol=2e-3)
 
-    @pytest.mark.parametrize("contrast", [0.0, 0.25, 1.0])
-    def test_raw(self, given, contrast):
-        raw = sj.RawRelations(relations=RELATIONS, contrast=contrast).fit(given)
-        slices = dense(given, contrast=contrast, row_scaling=0)
+    @pytest.mark.parametrize("polarity", [0.0, 0.25, 1.0])
+    def test_raw(self, given, polarity):
+        raw = sj.RawRelations(relations=RELATIONS, polarity=polarity).fit(given)
+        slices = dense(given, polarity=polarity, row_scaling=0)
         expected = [reference.degree(slices, 5, j, "antonym", "synonym", True) for j in range(40)]
         np.testing.assert_allclose(raw.degree("word5", WORDS, "antonym"), expected, atol=1e-6)
 
@@ -141,13 +141,13 @@ class TestContrast:
         below[0, 1:3] = 1
         above = np.transpose(below)
         given = sj.Thesaurus(words, words, {"synonym": syn, "hypernym": above, "hyponym": below})
-        raw = sj.RawRelations(relations=("synonym", "hypernym", "hyponym"), contrast=0.5).fit(given)
+        raw = sj.RawRelations(relations=("synonym", "hypernym", "hyponym"), polarity=0.5).fit(given)
         assert raw.degree("bird", "robin", "hyponym") > 0 > raw.degree("robin", "bird", "hyponym")
         assert raw.degree("robin", "bird", "hypernym") > 0 > raw.degree("bird", "robin", "hypernym")
 
     def test_a_slice_whose_opposite_is_none(self, given):
-        alone = sj.MRLSA(5, relations=("synonym", "hypernym"), contrast=0.9, random_state=0).fit(given)
-        plain = sj.MRLSA(5, relations=("synonym", "hypernym"), contrast=0, random_state=0).fit(given)
+        alone = sj.MRLSA(5, relations=("synonym", "hypernym"), polarity=0.9, random_state=0).fit(given)
+        plain = sj.MRLSA(5, relations=("synonym", "hypernym"), polarity=0, random_state=0).fit(given)
         assert same_bits(alone.relation_matrices_, plain.relation_matrices_)
 
     def test_finds_oppositions_that_few_dimensions_would_miss(self):
@@ -165,8 +165,8 @@ class TestContrast:
                 ant[row, rng.choice(np.flatnonzero(groups == (group ^ 1)), 2, replace=False)] = 1
         given = sj.Thesaurus(words, map(str, range(len(syn))), {"synonym": syn, "antonym": ant})
 
-        def right(contrast):
-            fitted = sj.MRLSA(pairs, contrast=contrast, row_scaling=1, random_state=0).fit(given)
+        def right(polarity):
+            fitted = sj.MRLSA(pairs, polarity=polarity, row_scaling=1, random_state=0).fit(given)
             found = []
             for i in range(2 * pairs * size):
                 degrees = fitted.degree(words[i], words, "antonym")
@@ -180,10 +180,10 @@ class TestContrast:
 class TestSlicesOfSeveralRelations:
     def test_sum(self, given):
         slices = {"synonym": {"synonym": 1, "hypernym": 0.5, "unheard": 3}, "antonym": {"antonym": 2}}
-        raw = sj.RawRelations(relations=slices, contrast=0.5).fit(given)
+        raw = sj.RawRelations(relations=slices, polarity=0.5).fit(given)
         one, other = (given[name].toarray().astype(np.float64) for name in ("synonym", "antonym"))
         summed = {"synonym": one + 0.5 * given["hypernym"].toarray(), "antonym": 2 * other}
-        expected = reference.weighted(reference.contrasted(summed, 0.5))
+        expected = reference.weighted(reference.polarised(summed, 0.5))
         degrees = [reference.degree(expected, 2, j, "antonym", "synonym", True) for j in range(40)]
         np.testing.assert_allclose(raw.degree("word2", WORDS, "antonym"), degrees, atol=1e-6)
         assert raw.relations_ == ("synonym", "antonym")
@@ -259,7 +259,7 @@ def test_save_and_load(model, tmp_path):
         ({"scales": {"antonym": 0.0}}, "scales"),
         ({"scales": {"hyponym": 1.0}}, "scales: expected names of relations"),
         ({"power": float("nan")}, "power"),
-        ({"contrast": 1.5}, "contrast"),
+        ({"polarity": 1.5}, "polarity"),
         ({"row_scaling": -0.1}, "row_scaling"),
         ({"relations": ()}, "relations: expected at least one"),
         ({"relations": {"synonym": {"synonym": 1}, "x": {"meronym": 1}}}, "relations: 'x': expected relations of"),

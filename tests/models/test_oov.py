@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from semproj import load
 from semproj.contextspace import ContextSpace, count_contexts
 from semproj.oov import ExtendedWordSpace
 from semproj.text import TermCounter
+from tests.conftest import same_bits
 
 WORDS = [
     "corruptible",
@@ -227,3 +229,29 @@ def test_bad_corpora():
         ContextSpace.from_corpus(["a b"], window=0)
     with pytest.raises(ValueError, match=r"counter: expected ngram_range=\(1, 1\)"):
         count_contexts(["a b"], TermCounter(ngram_range=(1, 2)))
+
+
+def test_a_space_answers_as_a_model_of_words(vectors, lemmatizer):
+    space = ExtendedWordSpace(WORDS, vectors, lemmatizer=lemmatizer)
+    assert "walked" in space
+    assert "Lifetime" in space
+    assert "xyzzy" not in space
+    assert 3 not in space
+    directions = unit(vectors[:-1])
+    walk, rain, cold = (directions[WORDS.index(word)] for word in ("walk", "rain", "cold"))
+    assert space.similarity("walked", "rains") == pytest.approx(walk @ rain)
+    np.testing.assert_allclose(
+        space.similarity("walked", ["rain", "cold", "xyzzy"]), [walk @ rain, walk @ cold, 0]
+    )
+    np.testing.assert_allclose(space.similarity(["rain", "cold"], "walked"), [walk @ rain, walk @ cold])
+    assert space.similarity(["rain", "cold"], WORDS).shape == (2, len(WORDS))
+
+
+def test_a_context_space_is_saved(tmp_path):
+    space = ContextSpace(["hot", "caf\u00e9"], np.random.default_rng(0).normal(size=(2, 5)))
+    space.save(tmp_path / "space")
+    loaded = load(tmp_path / "space")
+    assert loaded.words == space.words
+    assert loaded.vocabulary == {"hot": 0, "caf\u00e9": 1}
+    assert same_bits(loaded.vectors, space.vectors)
+    assert not loaded.vectors.flags.writeable  # memory-mapped

@@ -116,6 +116,28 @@ class TestAgainstReference:
         components = model.word_vectors_ * model.word_norms_[:, None] / model.singular_values_**2
         np.testing.assert_allclose(components.T @ components, np.eye(10), atol=1e-9)
 
+    @pytest.mark.parametrize(("dtype", "atol"), [("float64", 1e-8), ("float32", 2e-4)])
+    @pytest.mark.parametrize("power", [None, 0.0, 1.0, 3.0])
+    def test_reduced_is_a_smaller_fit(self, thesaurus, power, dtype, atol):
+        whole = PILSA(12, power=2, tol=1e-6 if dtype == "float32" else 1e-12, dtype=dtype, random_state=0)
+        model = whole.fit(thesaurus).reduced(7, power=power)
+        W = reference.signed_tfidf(dense(thesaurus), DEFAULT_WEIGHTS, whole.row_scaling)
+        expected = reference.word_vectors(W, 7, 2 if power is None else power)
+        found = model.similarity(thesaurus.words, thesaurus.words)
+        np.testing.assert_allclose(found, expected @ expected.T, atol=atol)
+        assert model.get_params() == {**whole.get_params(), "n_components": 7, "power": model.power}
+        assert model.word_vectors_.shape == (50, 7)
+        assert model.word_vectors_.dtype == dtype
+        assert len(model.singular_values_) == len(model.residuals_) == 7
+        assert len(model.most_similar(thesaurus.words[0], 3)) == 3
+
+    def test_reduced_to_what_is_not_there(self, thesaurus):
+        model = PILSA(5, random_state=0).fit(thesaurus)
+        with pytest.raises(ValueError, match=r"n_components: expected .*5, got 6"):
+            model.reduced(6)
+        with pytest.raises(ValueError, match="power"):
+            model.reduced(3, power=-1)
+
     def test_lookup(self, thesaurus):
         model = ThesaurusLookup().fit(thesaurus)
         W = reference.signed_tfidf(dense(thesaurus), DEFAULT_WEIGHTS)

@@ -307,7 +307,7 @@ class TestWordNet:
 
     def test_relations(self, database):
         thesaurus = read_wordnet(database)
-        assert list(thesaurus) == ["synonym", "antonym", "similar", "derived", "hypernym", "hyponym"]
+        assert list(thesaurus) == ["synonym", "antonym", "contrast", "similar", "derived", "hypernym", "hyponym"]
         assert len(thesaurus.entries) == 12
         assert self.row(thesaurus, "00000030-a", "synonym") == {"torrid", "tropical"}
         assert self.row(thesaurus, "00000010-a", "similar") == {"torrid", "tropical", "fiery"}
@@ -333,6 +333,16 @@ class TestWordNet:
         assert self.row(thesaurus, "00000010-a", "antonym") == {"cold"}
         assert self.row(thesaurus, "00000020-a", "antonym") == {"hot", "heated"}
         assert self.row(thesaurus, "00000030-a", "antonym") == set()
+
+    def test_contrasts(self, database):
+        thesaurus = read_wordnet(database)
+        assert self.row(thesaurus, "00000030-a", "contrast") == {"icy", "chilly", "hot"}  # one sense of hot
+        assert self.row(thesaurus, "00000040-a", "contrast") == {"torrid", "tropical", "fiery"}
+        # Heads have them as antonyms; fiery is no satellite.
+        for name in ("00000010-a", "00000020-a", "00000060-a", "00000010-n"):
+            assert self.row(thesaurus, name, "contrast") == set()
+        direct = read_wordnet(database, indirect=False)
+        assert self.row(direct, "00000040-a", "contrast") == {"torrid", "tropical", "fiery"}
 
     def test_depth(self, database):
         thesaurus = read_wordnet(database, depth=2)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
-def contrasted(relations: dict[str, np.ndarray], contrast: float) -> dict[str, np.ndarray]:
+def polarised(relations: dict[str, np.ndarray], polarity: float) -> dict[str, np.ndarray]:
     """Each of two opposite slices minus a part of the other."""
     slices = dict(relations)
     for one, other in (("synonym", "antonym"), ("hypernym", "hyponym")):
         if one in slices and other in slices:
-            slices[one] = relations[one] - contrast * relations[other]
-            slices[other] = relations[other] - contrast * relations[one]
+            slices[one] = relations[one] - polarity * relations[other]
+            slices[other] = relations[other] - polarity * relations[one]
     return slices
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import semproj as sj
+from semproj.contextspace import ContextSpace
 
 FOLDER = Path(__file__).parent
 TEXTS = [
@@ -82,6 +83,7 @@ MODELS = {
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
     "tucker": lambda: sj.Tucker((3, 3, 2), random_state=0).fit([_counts(), _counts()[::-1]]),
+    "context_space": lambda: ContextSpace.from_corpus(TEXTS, n_components=3),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -96,6 +98,8 @@ def vectors(model: Any) -> np.ndarray:
         return np.searchsorted(["fruit", "mood", "water"], labels)
     if isinstance(model, sj.Thesaurus):
         return model["antonym"].toarray()
+    if isinstance(model, ContextSpace):
+        return model.vectors[[model.vocabulary[word] for word in sorted(model.words)]]
     if isinstance(model, sj.PILSA):
         return model.similarity(model.words_, model.words_)
     if isinstance(model, sj.MRLSA):
