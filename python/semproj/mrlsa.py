@@ -213,7 +213,7 @@ class MRLSA(_Relational):
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
-        tol: float = 1e-4,
+        tol: float = 1e-5,
         max_iter: int = 50,
         max_memory: int | None = None,
         checkpoint: Any = None,
