@@ -14,6 +14,7 @@ PAPERS = {
     "platt2010": "benchmarks.papers.platt2010",
     "guo2012": "benchmarks.papers.guo2012",
     "yih2012": "benchmarks.papers.yih2012",
+    "chang2013": "benchmarks.papers.chang2013",
 }
 
 

@@ -146,6 +146,15 @@ class Shelf:
         return read_wordnet(self.wordnet, relations=("synonym", "antonym", *WORDNET_RELATIONS))
 
 
+def some_entries(thesaurus: Thesaurus, limit: int | None) -> Thesaurus:
+    """At most so many entries, spread evenly."""
+    if limit is None or limit >= len(thesaurus.entries):
+        return thesaurus
+    kept = evenly(list(range(len(thesaurus.entries))), limit)
+    relations = {name: matrix[kept] for name, matrix in thesaurus.relations.items()}
+    return Thesaurus(thesaurus.words, [thesaurus.entries[i] for i in kept], relations)
+
+
 def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOpposite]:
     """The GRE's closest-opposite questions, at most so many."""
     path = data / "gre" / f"{split}.txt"

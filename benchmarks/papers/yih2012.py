@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.papers import thesauri
-from benchmarks.papers.definitions import evenly
 from benchmarks.papers.files import MissingFile
 from benchmarks.papers.registry import Options, Paper
 from benchmarks.papers.tables import Report, Row, say
@@ -76,7 +75,7 @@ def run(options: Options) -> Report:
     shelf = thesauri.Shelf(options.data)
     for resources in RESOURCES:
         try:
-            thesaurus = _slice(shelf.thesaurus(resources.parts), options.limit)
+            thesaurus = thesauri.some_entries(shelf.thesaurus(resources.parts), options.limit)
         except MissingFile as missing:
             report.skip(f"{resources.name}: skipped, {missing}")
             continue
@@ -116,15 +115,6 @@ def _read(report: Report, options: Options) -> tuple[Questions, Antonyms]:
     for message in missing:
         report.skip(f"{message}, skipped")
     return questions, antonyms
-
-
-def _slice(thesaurus: Thesaurus, limit: int | None) -> Thesaurus:
-    """At most so many entries, spread evenly."""
-    if limit is None or limit >= len(thesaurus.entries):
-        return thesaurus
-    kept = evenly(list(range(len(thesaurus.entries))), limit)
-    relations = {name: matrix[kept] for name, matrix in thesaurus.relations.items()}
-    return Thesaurus(thesaurus.words, [thesaurus.entries[i] for i in kept], relations)
 
 
 def _models(

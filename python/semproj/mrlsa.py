@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,14 +16,18 @@ from ._persist import Persistent, pack_strings, unpack_strings
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
+from .pilsa import signed_matrix
 from .retrieval import top_k
 from .tensor import SparseTensor
-from .thesaurus import Thesaurus, UnknownWordError, normal_word
+from .thesaurus import Thesaurus, UnknownWordError, find_word
 from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
 
 SYMMETRIC = ("synonym", "antonym", "similar", "derived")
+OPPOSITES = (("synonym", "antonym"), ("hypernym", "hyponym"))
+
+Slices: TypeAlias = "Sequence[str] | Mapping[str, Mapping[str, float]]"
 
 
 class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
@@ -46,7 +50,7 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         return cast("dict[str, int]", known)
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and normal_word(word) in self.vocabulary_
+        return find_word(self.vocabulary_, word) is not None
 
     def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
         """How far words are in a relation: ``first`` *relation* ``second``.
@@ -83,6 +87,20 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
             degrees = (degrees + self._cosines(two, pivot, one, relation)) / 2
         return float(degrees[0]) if isinstance(first, str) and isinstance(second, str) else degrees
 
+    def vectors(self, words: Sequence[str], relation: str) -> Any:
+        """Vectors of words in the slice of a relation, a row each, of unit length or zero.
+
+        Parameters
+        ----------
+        words : sequence of str
+        relation : str
+            The pivot's are what words are in themselves.
+        """
+        check_is_fitted(self, "words_")
+        if isinstance(words, str):
+            raise TypeError(f"words: expected a sequence of words, got the string {words!r}")
+        return self._rows(self._columns(words, "words"), self._checked_relation(relation, "relation"))
+
     def _cosines(self, one: Array, pivot: str, two: Array, relation: str) -> Array:
         left, right = self._rows(one, pivot), self._rows(two, relation)
         if sp.issparse(left):
@@ -101,9 +119,9 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self, words: Any, name: str) -> Array:
         listed = [words] if isinstance(words, str) else list(words)
-        columns = [self.vocabulary_.get(normal_word(word), -1) for word in listed]
-        if -1 in columns:
-            raise UnknownWordError(f"{name}: {listed[columns.index(-1)]!r} is not in the vocabulary")
+        columns = [find_word(self.vocabulary_, word) for word in listed]
+        if None in columns:
+            raise UnknownWordError(f"{name}: {listed[columns.index(None)]!r} is not in the vocabulary")
         return np.array(columns, np.int64)
 
     def _checked_relation(self, relation: str, name: str) -> str:
@@ -122,19 +140,25 @@ class MRLSA(_Relational):
     Parameters
     ----------
     n_components : int, default 300
-    relations : sequence of str, default ("synonym", "antonym")
-        The slices; those of a thesaurus that has more are left out.
+    relations : sequence of str, or mapping of str to weights, default ("synonym", "antonym")
+        The slices; what else the thesaurus has is left out. A mapping names each slice and gives the weights of
+        the relations that it is the sum of, ``{"synonym": {"synonym": 1, "similar": 0.5}, "antonym": {"antonym":
+        1}}``; of these the thesaurus needs one for each slice.
+    polarity : float, default 0.5
+        How far a relation denies its opposite, from 0 (the paper's) to 1: of synonyms and antonyms, hypernyms and
+        hyponyms, where both are slices, each has this times the other's weights taken away. See the notes.
     scales : mapping of str to float, or None
         Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
     symmetric : sequence of str, default ("synonym", "antonym", "similar", "derived")
         Relations that hold in both directions.
     pivot : str, default "synonym"
         The slice in which words stand for themselves.
-    power : float, default 1
+    power : float, default 3
         Of the singular values of the words' mode in their vectors, ``S_k diag(s)^(power - 1) v_j``. 1 is the
-        paper's; 2 trusts frequent directions more.
-    unit_entries : bool, default False
-        Scale each entry's weights, over all slices, to unit length, so that long entries do not dominate.
+        paper's; more trusts frequent directions more, as in :class:`PILSA`.
+    row_scaling : float, default 0.5
+        As in :class:`PILSA`: entries are divided by this power of their lengths, over all slices; from 0 (the
+        paper's) to 1.
     tol, max_iter, max_memory, checkpoint, random_state, n_threads, progress
         As of :class:`Tucker`.
 
@@ -152,6 +176,14 @@ class MRLSA(_Relational):
     fit_ : float
         As of :class:`Tucker`.
     n_iter_ : int
+
+    Notes
+    -----
+    A Tucker decomposition does not see signs: that "little" is the antonym of "big" makes both words, and both
+    entries, directions of their own, and a space of k dimensions has k poles where that of PILSA has k oppositions
+    of two poles each. With polarity c, slices A and B of opposite relations become A - c B and B - c A, in which
+    the difference of two poles weighs (1 + c) / (1 - c) times as much as their sum. At 1 the two slices are the
+    same up to the sign, and the model of synonyms and antonyms is PILSA.
 
     Examples
     --------
@@ -174,13 +206,14 @@ class MRLSA(_Relational):
         self,
         n_components: int = 300,
         *,
-        relations: Sequence[str] = ("synonym", "antonym"),
+        relations: Slices = ("synonym", "antonym"),
+        polarity: float = 0.5,
         scales: Mapping[str, float] | None = None,
         symmetric: Sequence[str] = SYMMETRIC,
         pivot: str = "synonym",
-        power: float = 1.0,
-        unit_entries: bool = False,
-        tol: float = 1e-4,
+        power: float = 3.0,
+        row_scaling: float = 0.5,
+        tol: float = 1e-5,
         max_iter: int = 50,
         max_memory: int | None = None,
         checkpoint: Any = None,
@@ -190,11 +223,12 @@ class MRLSA(_Relational):
     ) -> None:
         self.n_components = n_components
         self.relations = relations
+        self.polarity = polarity
         self.scales = scales
         self.symmetric = symmetric
         self.pivot = pivot
         self.power = power
-        self.unit_entries = unit_entries
+        self.row_scaling = row_scaling
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory
@@ -215,7 +249,7 @@ class MRLSA(_Relational):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power")
         relations, slices = _weighted_slices(
-            thesaurus, self.relations, self.scales, self.pivot, bool(self.unit_entries)
+            thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         most = min(slices[0].shape)
         if self.n_components > most:
@@ -305,8 +339,8 @@ class RawRelations(_Relational):
 
     Parameters
     ----------
-    relations, scales, symmetric, pivot, unit_entries
-        As of :class:`MRLSA`; scales do not change a cosine within a slice.
+    relations, polarity, scales, symmetric, pivot, row_scaling
+        As of :class:`MRLSA`; polarity and row_scaling are 0 by default. Scales do not change a cosine.
 
     Examples
     --------
@@ -320,23 +354,25 @@ class RawRelations(_Relational):
     def __init__(
         self,
         *,
-        relations: Sequence[str] = ("synonym", "antonym"),
+        relations: Slices = ("synonym", "antonym"),
+        polarity: float = 0.0,
         scales: Mapping[str, float] | None = None,
         symmetric: Sequence[str] = SYMMETRIC,
         pivot: str = "synonym",
-        unit_entries: bool = False,
+        row_scaling: float = 0.0,
     ) -> None:
         self.relations = relations
+        self.polarity = polarity
         self.scales = scales
         self.symmetric = symmetric
         self.pivot = pivot
-        self.unit_entries = unit_entries
+        self.row_scaling = row_scaling
 
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:
         """Weight the relations of a thesaurus."""
         relations, slices = _weighted_slices(
-            thesaurus, self.relations, self.scales, self.pivot, bool(self.unit_entries)
+            thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         self.words_, self.relations_ = list(thesaurus.words), relations
         self._by_word = [matrix.T.tocsr() for matrix in slices]
@@ -351,33 +387,60 @@ class RawRelations(_Relational):
 
 def _weighted_slices(
     thesaurus: Thesaurus,
-    relations: Sequence[str],
+    relations: Slices,
+    polarity: float,
     scales: Mapping[str, float] | None,
     pivot: str,
-    unit_entries: bool,
+    row_scaling: float,
 ) -> tuple[tuple[str, ...], list[Any]]:
-    """tf-idf weights of each relation, times its scale; a word's document frequency is that of all slices."""
+    """tf-idf weights of each slice, times its scale; a word's document frequency is that of all slices."""
     if not isinstance(thesaurus, Thesaurus):
         raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
-    names = (relations,) if isinstance(relations, str) else tuple(relations)
-    if not names or len(set(names)) != len(names):
-        raise ValueError(f"relations: expected different names, got {names!r}")
+    weights = _slice_weights(thesaurus, relations, polarity)
+    names = tuple(weights)
     if pivot not in names:
         raise ValueError(f"pivot: expected one of the relations {', '.join(map(repr, names))}, got {pivot!r}")
     for name, scale in (scales or {}).items():
         check_positive(scale, f"scales[{name!r}]")
         if name not in names:
             raise ValueError(f"scales: expected names of relations {', '.join(map(repr, names))}, got {name!r}")
-    raw = [thesaurus[name] for name in names]
+    check_real(row_scaling, "row_scaling", low=0, high=1)
+    raw = [signed_matrix(thesaurus, each) for each in weights.values()]
     occurs = sum((abs(matrix) for matrix in raw[1:]), abs(raw[0]))
     if occurs.nnz == 0:
         raise ValueError("thesaurus: has no entries in these relations")
     frequency = np.bincount(occurs.indices, minlength=occurs.shape[1])
-    idf = np.log(occurs.shape[0] / np.maximum(frequency, 1)).astype(np.float32)
+    idf = np.log2(occurs.shape[0] / np.maximum(frequency, 1)).astype(np.float32)
     weighted = [matrix @ sp.diags(idf) for matrix in raw]
-    if unit_entries:
-        squares = sum(np.asarray(w.multiply(w).sum(axis=1), np.float64).ravel() for w in weighted)
-        lengths = np.sqrt(np.where(squares > 0, squares, 1.0)).astype(np.float32)
-        weighted = [sp.diags(1 / lengths) @ w for w in weighted]
-    factors = [np.float32((scales or {}).get(name, 1.0)) for name in names]
-    return names, [sp.csr_matrix(w * f) for w, f in zip(weighted, factors, strict=True)]
+    squares = sum(np.asarray(w.multiply(w).sum(axis=1), np.float64).ravel() for w in weighted)
+    lengths = np.sqrt(np.where(squares > 0, squares, 1.0)) ** row_scaling
+    factors = [float((scales or {}).get(name, 1.0)) for name in names]
+    rows = [sp.diags((factor / lengths).astype(np.float32)) for factor in factors]
+    return names, [sp.csr_matrix(each @ w) for each, w in zip(rows, weighted, strict=True)]
+
+
+def _slice_weights(thesaurus: Thesaurus, relations: Slices, polarity: float) -> dict[str, dict[str, float]]:
+    """What each slice is the sum of."""
+    check_real(polarity, "polarity", low=0, high=1)
+    if isinstance(relations, Mapping):
+        weights = {name: dict(each) for name, each in relations.items()}
+    else:
+        names = [relations] if isinstance(relations, str) else list(relations)
+        if len(set(names)) != len(names):
+            raise ValueError(f"relations: expected different names, got {names!r}")
+        weights = {name: {name: 1.0} for name in names}
+    if not weights:
+        raise ValueError("relations: expected at least one")
+    for name, each in weights.items():
+        if not any(weight != 0 and relation in thesaurus.relations for relation, weight in each.items()):
+            have = ", ".join(map(repr, thesaurus.relations)) or "none"
+            raise ValueError(
+                f"relations: {name!r}: expected relations of the thesaurus ({have}), got {list(each)}"
+            )
+    for one, other in OPPOSITES:
+        if polarity and one in weights and other in weights:
+            first, second = weights[one], weights[other]
+            both = dict.fromkeys([*first, *second])
+            weights[one] = {name: first.get(name, 0.0) - polarity * second.get(name, 0.0) for name in both}
+            weights[other] = {name: second.get(name, 0.0) - polarity * first.get(name, 0.0) for name in both}
+    return weights

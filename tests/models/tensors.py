@@ -1,13 +1,19 @@
-"""Tensors that the Tucker tests share."""
+"""Tensors, and the model of them, that the Tucker tests share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from semproj import SparseTensor
+from semproj import SparseTensor, Tucker
 from tests.reference.tucker import reconstruct
+
+
+def model_of(ranks: Sequence[int], **parameters: Any) -> Tucker:
+    """Run until nothing changes, unless told otherwise."""
+    return Tucker(ranks, **{"tol": 1e-13, "max_iter": 500, "random_state": 0, **parameters})
 
 
 def sparse(X: np.ndarray, dtype: type = np.float64) -> SparseTensor:

@@ -24,13 +24,15 @@ def thesaurus(seed: int = 0, words: int = 40, entries: int = 60) -> sj.Thesaurus
     return sj.Thesaurus(WORDS[:words], [f"entry{i}" for i in range(entries)], relations)
 
 
-def dense(given: sj.Thesaurus, relations=RELATIONS) -> dict[str, np.ndarray]:
-    return reference.weighted({name: given[name].toarray().astype(np.float64) for name in relations})
+def dense(given: sj.Thesaurus, relations=RELATIONS, polarity=0.5, row_scaling=0.5) -> dict[str, np.ndarray]:
+    slices = {name: given[name].toarray().astype(np.float64) for name in relations}
+    return reference.weighted(reference.polarised(slices, polarity), row_scaling)
 
 
 def approximations(model: sj.MRLSA) -> dict[str, np.ndarray]:
-    """S_k V': what stands for the columns of slice k, up to a rotation that cosines do not see."""
+    """S_k s^(power - 1) V': what stands for the columns of slice k, up to a rotation that cosines do not see."""
     V = model.word_vectors_.astype(np.float64)
+    V = V * model.singular_values_.astype(np.float64) ** (model.power - 1)
     return {name: S @ V.T for name, S in zip(model.relations_, model.relation_matrices_, strict=True)}
 
 
@@ -49,7 +51,7 @@ def model(given):
 class TestDegrees:
     def test_raw(self, given, relation, pivot):
         raw = sj.RawRelations(relations=RELATIONS, pivot=pivot).fit(given)
-        slices = dense(given)
+        slices = dense(given, polarity=0, row_scaling=0)
         for i in range(0, 40, 3):
             expected = [
                 reference.degree(slices, i, j, relation, pivot, relation != "hypernym") for j in range(len(WORDS))
@@ -69,8 +71,9 @@ class TestDegrees:
 
 def test_full_rank_is_the_raw_tensor():
     given = thesaurus(entries=40)
-    whole = sj.MRLSA(40, relations=RELATIONS, random_state=0).fit(given)
-    raw = sj.RawRelations(relations=RELATIONS).fit(given)
+    same = {"relations": RELATIONS, "polarity": 0.3, "row_scaling": 0.7}
+    whole = sj.MRLSA(40, **same, power=1, random_state=0).fit(given)
+    raw = sj.RawRelations(**same).fit(given)
     for relation in RELATIONS:
         found, expected = (m.degree(WORDS[:20], WORDS[20:], relation) for m in (whole, raw))
         np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -104,14 +107,101 @@ def test_scales_give_a_slice_its_influence(given):
 
 
 def test_power_turns_towards_frequent_directions(given, model):
-    again = sj.MRLSA(12, relations=RELATIONS, power=3.0, random_state=0).fit(given)
-    s = model.singular_values_.astype(np.float64)
-    V = model.word_vectors_.astype(np.float64)
-    slices = {
-        name: S @ np.diag(s**2) @ V.T for name, S in zip(model.relations_, model.relation_matrices_, strict=True)
-    }
-    expected = [reference.degree(slices, i, i + 20, "antonym", "synonym", True) for i in range(20)]
-    np.testing.assert_allclose(again.degree(WORDS[:20], WORDS[20:], "antonym"), expected, atol=1e-5)
+    other = sj.MRLSA(12, relations=RELATIONS, power=1.0, random_state=0).fit(given)
+    assert same_bits(other.word_vectors_, model.word_vectors_)
+    for each in (model, other):
+        slices = approximations(each)
+        expected = [reference.degree(slices, i, i + 20, "antonym", "synonym", True) for i in range(20)]
+        np.testing.assert_allclose(each.degree(WORDS[:20], WORDS[20:], "antonym"), expected, atol=1e-5)
+    assert model.power == 3
+
+
+class TestPolarity:
+    def test_one_is_pilsa(self, given):
+        """Two slices that differ in their sign only: the signed matrix twice."""
+        signed = {"relations": ("synonym", "antonym"), "polarity": 1, "power": 2, "tol": 0, "max_iter": 300}
+        ours = sj.MRLSA(9, **signed, random_state=0).fit(given)
+        weights = {"synonym": 1, "antonym": -1}
+        pilsa = sj.PILSA(9, power=2, weights=weights, random_state=0, tol=1e-6, dtype="float64").fit(given)
+        expected = -pilsa.similarity("word4", WORDS)
+        np.testing.assert_allclose(ours.degree("word4", WORDS, "antonym"), expected, atol=2e-3)
+        np.testing.assert_allclose(ours.degree("word4", WORDS, "synonym"), -expected, atol=2e-3)
+
+    @pytest.mark.parametrize("polarity", [0.0, 0.25, 1.0])
+    def test_raw(self, given, polarity):
+        raw = sj.RawRelations(relations=RELATIONS, polarity=polarity).fit(given)
+        slices = dense(given, polarity=polarity, row_scaling=0)
+        expected = [reference.degree(slices, 5, j, "antonym", "synonym", True) for j in range(40)]
+        np.testing.assert_allclose(raw.degree("word5", WORDS, "antonym"), expected, atol=1e-6)
+
+    def test_above_and_below(self):
+        """A word is a hyponym as little as it is a hypernym."""
+        words = ["bird", "robin", "swan", "table"]
+        syn, below = np.eye(4), np.zeros((4, 4))
+        below[0, 1:3] = 1
+        above = np.transpose(below)
+        given = sj.Thesaurus(words, words, {"synonym": syn, "hypernym": above, "hyponym": below})
+        raw = sj.RawRelations(relations=("synonym", "hypernym", "hyponym"), polarity=0.5).fit(given)
+        assert raw.degree("bird", "robin", "hyponym") > 0 > raw.degree("robin", "bird", "hyponym")
+        assert raw.degree("robin", "bird", "hypernym") > 0 > raw.degree("bird", "robin", "hypernym")
+
+    def test_a_slice_whose_opposite_is_none(self, given):
+        alone = sj.MRLSA(5, relations=("synonym", "hypernym"), polarity=0.9, random_state=0).fit(given)
+        plain = sj.MRLSA(5, relations=("synonym", "hypernym"), polarity=0, random_state=0).fit(given)
+        assert same_bits(alone.relation_matrices_, plain.relation_matrices_)
+
+    def test_finds_oppositions_that_few_dimensions_would_miss(self):
+        """Of many groups of synonyms a few pairs are opposite: a space of as many dimensions can hold them."""
+        pairs, plain, size = 6, 30, 4
+        groups = np.arange(2 * pairs + plain).repeat(size)
+        words = [f"w{i}" for i in range(len(groups))]
+        syn = np.zeros((4 * (2 * pairs + plain), len(words)))
+        ant = np.zeros_like(syn)
+        rng = np.random.default_rng(0)
+        for row in range(len(syn)):
+            group = row % (2 * pairs + plain)
+            syn[row, rng.choice(np.flatnonzero(groups == group), 3, replace=False)] = 1
+            if group < 2 * pairs:
+                ant[row, rng.choice(np.flatnonzero(groups == (group ^ 1)), 2, replace=False)] = 1
+        given = sj.Thesaurus(words, map(str, range(len(syn))), {"synonym": syn, "antonym": ant})
+
+        def right(polarity):
+            fitted = sj.MRLSA(pairs, polarity=polarity, row_scaling=1, random_state=0).fit(given)
+            found = []
+            for i in range(2 * pairs * size):
+                degrees = fitted.degree(words[i], words, "antonym")
+                found.append(groups[degrees.argmax()] == (groups[i] ^ 1))
+            return np.mean(found)
+
+        assert right(0.5) == 1
+        assert right(0.0) < 0.6
+
+
+class TestSlicesOfSeveralRelations:
+    def test_sum(self, given):
+        slices = {"synonym": {"synonym": 1, "hypernym": 0.5, "unheard": 3}, "antonym": {"antonym": 2}}
+        raw = sj.RawRelations(relations=slices, polarity=0.5).fit(given)
+        one, other = (given[name].toarray().astype(np.float64) for name in ("synonym", "antonym"))
+        summed = {"synonym": one + 0.5 * given["hypernym"].toarray(), "antonym": 2 * other}
+        expected = reference.weighted(reference.polarised(summed, 0.5))
+        degrees = [reference.degree(expected, 2, j, "antonym", "synonym", True) for j in range(40)]
+        np.testing.assert_allclose(raw.degree("word2", WORDS, "antonym"), degrees, atol=1e-6)
+        assert raw.relations_ == ("synonym", "antonym")
+
+    def test_comes_back_from_a_file(self, given, tmp_path):
+        slices = {"synonym": {"synonym": 1.0, "hypernym": 0.5}, "antonym": {"antonym": 1.0}}
+        fitted = sj.MRLSA(5, relations=slices, random_state=0).fit(given)
+        fitted.save(tmp_path / "model")
+        loaded = sj.load(tmp_path / "model")
+        assert loaded.relations == slices
+        assert same_bits(loaded.fit(given).word_vectors_, fitted.word_vectors_)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_vectors(model, relation):
+    rows = model.vectors(WORDS[:8], relation)
+    expected = approximations(model)[relation][:, :8]
+    np.testing.assert_allclose(rows, (expected / np.linalg.norm(expected, axis=0)).T, atol=1e-5)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -169,6 +259,10 @@ def test_save_and_load(model, tmp_path):
         ({"scales": {"antonym": 0.0}}, "scales"),
         ({"scales": {"hyponym": 1.0}}, "scales: expected names of relations"),
         ({"power": float("nan")}, "power"),
+        ({"polarity": 1.5}, "polarity"),
+        ({"row_scaling": -0.1}, "row_scaling"),
+        ({"relations": ()}, "relations: expected at least one"),
+        ({"relations": {"synonym": {"synonym": 1}, "x": {"meronym": 1}}}, "relations: 'x': expected relations of"),
     ],
 )
 def test_bad_parameters(given, options, message):
@@ -185,7 +279,9 @@ def test_bad_words_and_relations(given, model):
         model.degree("word1", "word2", "meronym")
     with pytest.raises(ValueError, match="second: expected as many words as first, 2, or one, got 3"):
         model.degree(WORDS[:2], WORDS[:3], "antonym")
-    with pytest.raises(KeyError, match="meronym"):
+    with pytest.raises(TypeError, match="words: expected a sequence of words, got the string 'word1'"):
+        model.vectors("word1", "synonym")
+    with pytest.raises(ValueError, match=r"relations: 'meronym': expected relations of the thesaurus \('synonym'"):
         sj.MRLSA(5, relations=("synonym", "meronym")).fit(given)
     with pytest.raises(TypeError, match="thesaurus: expected a Thesaurus"):
         sj.MRLSA(5).fit(np.eye(3))
@@ -194,4 +290,6 @@ def test_bad_words_and_relations(given, model):
         sj.MRLSA(1).fit(empty)
     assert "word1" in model
     assert "Word1 " in model
+    names = sj.Thesaurus(["Reading", "red"], ["x", "y"], {"synonym": np.eye(2), "antonym": np.eye(2)})
+    assert "Reading" in sj.RawRelations().fit(names), "a word as it is spelt"
     assert "nobody" not in model

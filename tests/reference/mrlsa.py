@@ -5,11 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 
-def weighted(relations: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def polarised(relations: dict[str, np.ndarray], polarity: float) -> dict[str, np.ndarray]:
+    """Each of two opposite slices minus a part of the other."""
+    slices = dict(relations)
+    for one, other in (("synonym", "antonym"), ("hypernym", "hyponym")):
+        if one in slices and other in slices:
+            slices[one] = relations[one] - polarity * relations[other]
+            slices[other] = relations[other] - polarity * relations[one]
+    return slices
+
+
+def weighted(relations: dict[str, np.ndarray], row_scaling: float = 0.0) -> dict[str, np.ndarray]:
     """tf-idf weights of each slice; a word's document frequency is that of all slices (section 4.1)."""
     occurs = sum(np.abs(matrix) for matrix in relations.values()) != 0
-    idf = np.log(len(occurs) / np.maximum(occurs.sum(axis=0), 1))
-    return {name: matrix * idf for name, matrix in relations.items()}
+    idf = np.log2(len(occurs) / np.maximum(occurs.sum(axis=0), 1))
+    slices = {name: matrix * idf for name, matrix in relations.items()}
+    lengths = np.sqrt(sum((matrix**2).sum(axis=1) for matrix in slices.values()))
+    scale = np.where(lengths > 0, lengths, 1.0) ** -row_scaling
+    return {name: matrix * scale[:, None] for name, matrix in slices.items()}
 
 
 def cosine(x: np.ndarray, y: np.ndarray) -> float:

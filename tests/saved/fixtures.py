@@ -81,6 +81,8 @@ MODELS = {
     "dda": lambda: sj.DDA(3, group_size=5, random_state=0).fit(_views()),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
+    "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
+    "tucker": lambda: sj.Tucker((3, 3, 2), random_state=0).fit([_counts(), _counts()[::-1]]),
     "context_space": lambda: ContextSpace.from_corpus(TEXTS, n_components=3),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
@@ -100,6 +102,10 @@ def vectors(model: Any) -> np.ndarray:
         return model.vectors[[model.vocabulary[word] for word in sorted(model.words)]]
     if isinstance(model, sj.PILSA):
         return model.similarity(model.words_, model.words_)
+    if isinstance(model, sj.MRLSA):
+        return np.array([model.degree(word, model.words_, "antonym") for word in model.words_])
+    if isinstance(model, sj.Tucker):
+        return model.reconstruct(np.indices(model.shape_).reshape(3, -1))
     result = model.transform(sj.TermCounter().fit(TEXTS).transform(QUERY))
     return result if isinstance(result, np.ndarray) else result.toarray()
 

@@ -1,0 +1,136 @@
+"""How Tucker's fits stop, go on from a file, and keep to a bound of memory; and saved models."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import semproj as sj
+from semproj import SparseTensor, Tucker
+from tests.conftest import same_bits
+from tests.models.tensors import model_of, planted, sparse
+
+
+class TestStopping:
+    def setup_method(self):
+        self.X = sparse(planted((100, 90, 3), (25, 24, 3), noise=2.0, density=0.3))
+
+    def test_tol(self):
+        loose, tight = (Tucker((25, 24, 3), tol=t, max_iter=400, random_state=0).fit(self.X) for t in (1e-3, 1e-7))
+        for model, tol in ((loose, 1e-3), (tight, 1e-7)):
+            gains = np.diff(model.fits_)
+            assert gains[-1] <= tol
+            assert (gains[:-1] > tol).all()
+        assert loose.n_iter_ < tight.n_iter_ < 400
+
+    def test_callback(self):
+        seen = []
+
+        def callback(sweep, fit):
+            seen.append((sweep, fit))
+            return sweep == 3
+
+        model = Tucker((25, 24, 3), tol=0, callback=callback, random_state=0).fit(self.X)
+        assert model.n_iter_ == 3
+        assert seen == list(zip([1, 2, 3], model.fits_, strict=True))
+
+    def test_progress(self, capsys):
+        Tucker((25, 24, 3), max_iter=2, progress=True, random_state=0).fit(self.X)
+        assert "Tucker" in capsys.readouterr().err
+
+
+class TestCheckpoint:
+    def setup_method(self):
+        self.X = sparse(planted((100, 90, 3), (25, 24, 3), noise=2.0, density=0.3))
+
+    def model(self, path, **parameters):
+        return Tucker(
+            (25, 24, 3), **{"tol": 0, "max_iter": 7, "random_state": 0, "checkpoint": path, **parameters}
+        )
+
+    @pytest.mark.parametrize("stop_after", [1, 2, 4, 7])
+    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
+        whole = self.model(None).fit(self.X)
+        path = tmp_path / "state"
+        self.model(path, callback=lambda sweep, fit: sweep == stop_after).fit(self.X)
+        seen = []
+        resumed = self.model(path, callback=lambda sweep, fit: seen.append(sweep)).fit(self.X)
+        assert seen == list(range(stop_after + 1, 8))
+        assert same_bits(whole.core_, resumed.core_)
+        assert same_bits(whole.fits_, resumed.fits_)
+        assert all(same_bits(a, b) for a, b in zip(whole.factors_, resumed.factors_, strict=True))
+
+    @pytest.mark.parametrize(
+        ("change", "what"),
+        [({"ranks": (25, 23, 3)}, "ranks"), ({"random_state": 1}, "random_state"), ({"init": "random"}, "init")],
+        ids=str,
+    )
+    def test_of_another_fit(self, tmp_path, change, what):
+        path = tmp_path / "state"
+        self.model(path, max_iter=1).fit(self.X)
+        with pytest.raises(ValueError, match=rf"checkpoint: .* belongs to another fit \(it differs in {what}\)"):
+            self.model(path).set_params(**change).fit(self.X)
+
+    def test_of_other_data(self, tmp_path):
+        path = tmp_path / "state"
+        self.model(path, max_iter=1).fit(self.X)
+        other = SparseTensor(self.X.coords, self.X.values * 2, self.X.shape)
+        with pytest.raises(ValueError, match=r"it differs in tensor"):
+            self.model(path).fit(other)
+
+
+class TestMemory:
+    def setup_method(self):
+        self.X = sparse(planted((3000, 200, 3), (6, 7, 3), noise=1.0, density=0.02))
+
+    def test_same_answer_in_less_memory(self):
+        plenty = model_of((6, 7, 3), tol=1e-9).fit(self.X)
+        with pytest.raises(ValueError, match="max_memory: 1000 bytes are too few") as error:
+            model_of((6, 7, 3), max_memory=1000).fit(self.X)
+        needed = int(re.search(r"needs about (\d+)", str(error.value)).group(1))
+        tight = model_of((6, 7, 3), tol=1e-9, max_memory=needed).fit(self.X)
+        assert tight.fit_ == pytest.approx(plenty.fit_, abs=1e-8)
+        with pytest.raises(ValueError, match="max_memory"):
+            model_of((6, 7, 3), max_memory=needed - 1).fit(self.X)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("start", ["hosvd", "random"])
+    def test_bound_holds(self, run_python, start):
+        """Peak memory of a process, above what the input and a first small fit already took."""
+        done = run_python(f"""
+            import resource
+            import numpy as np, semproj as sj
+            rng = np.random.default_rng(0)
+            shape, nnz = (60_000, 50_000, 3), 600_000
+            coords = np.stack([rng.integers(0, n, nnz) for n in shape])
+            X = sj.SparseTensor(coords, rng.random(nnz, dtype=np.float32), shape)
+            small = sj.SparseTensor(coords[:, :99] % 90, X.values[:99], (90, 90, 3))
+            sj.Tucker((2, 2, 3), random_state=0, max_iter=2).fit(small)
+            peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            before, bound = peak(), 260 << 20
+            sj.Tucker((60, 60, 3), init="{start}", max_memory=bound, max_iter=3, random_state=0).fit(X)
+            print((peak() - before) / bound)
+        """)
+        assert float(done.stdout) < 1.1
+
+
+class TestSaved:
+    def test_comes_back(self, tmp_path):
+        X = sparse(planted((30, 20, 4), (4, 5, 4), noise=0.3), np.float32)
+        model = Tucker((4, 5, 4), callback=lambda sweep, fit: False, random_state=0).fit(X)
+        model.save(tmp_path / "model")
+        loaded = sj.load(tmp_path / "model")
+        assert loaded.get_params() == {**model.get_params(), "callback": None}
+        assert (loaded.fit_, loaded.n_iter_, loaded.shape_) == (model.fit_, model.n_iter_, model.shape_)
+        assert same_bits(loaded.core_, model.core_)
+        assert same_bits(loaded.fits_, model.fits_)
+        assert all(same_bits(a, b) for a, b in zip(loaded.factors_, model.factors_, strict=True))
+        cells = [[0, 3], [1, 2], [3, 0]]
+        assert same_bits(loaded.reconstruct(cells), model.reconstruct(cells))
+
+    def test_clone(self):
+        model = Tucker([4, 5, 4], max_iter=3, init="random")
+        assert clone(model).get_params() == model.get_params()
