@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import semproj as sj
-from semproj import SparseTensor, Tucker
+from semproj import SparseTensor, Tucker, _hooi
 from tests.conftest import same_bits
 from tests.models.tensors import model_of, planted, sparse
 
@@ -86,7 +86,12 @@ class TestMemory:
     def setup_method(self):
         self.X = sparse(planted((3000, 200, 3), (6, 7, 3), noise=1.0, density=0.02))
 
-    def test_same_answer_in_less_memory(self):
+    @pytest.mark.parametrize("exactly", [True, False])
+    def test_same_answer_in_less_memory(self, exactly, monkeypatch):
+        """In several blocks, by solving modes or by steps."""
+        if not exactly:
+            for name in ("SMALL", "FEW", "EXACT"):
+                monkeypatch.setattr(_hooi, name, 0)
         plenty = model_of((6, 7, 3), tol=1e-9).fit(self.X)
         with pytest.raises(ValueError, match="max_memory: 1000 bytes are too few") as error:
             model_of((6, 7, 3), max_memory=1000).fit(self.X)
