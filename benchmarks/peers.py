@@ -37,7 +37,7 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly")
+    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly", "smurff")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
@@ -312,3 +312,23 @@ def implicit_solver(
         return out
 
     return solve
+
+
+def smurff_bpmf(
+    cells: csr_matrix, d: int, precision: float, n: int, n_sweeps: int, mark: Callable[[], None]
+) -> float:
+    """Sweeps of SMURFF's Gibbs sampler for BPMF, marked one by one; the root mean square error after the last.
+
+    The precision of the cells is given, there is no test data, and nothing is saved: all these would take time.
+    """
+    import smurff
+
+    # In the burn-in to the end, as drawing predictions has no part in a sweep.
+    session = smurff.TrainSession(num_latent=d, num_threads=n, burnin=n_sweeps, nsamples=1, seed=0, verbose=0)
+    session.setTrain(cells, smurff.FixedNoise(precision), True)
+    session.init()
+    status = None
+    for _ in range(n_sweeps):
+        status = session.step()
+        mark()
+    return float(status.train_rmse)

@@ -106,6 +106,30 @@ def random_slices(n_rows: int, n_columns: int, n_slices: int, nnz: int, dtype: t
     return slices
 
 
+@dataclass(frozen=True)
+class Relations:
+    """Cells of a symmetric matrix, each pair of words once, the smaller number first."""
+
+    cells: coo_matrix
+    noise: float
+    source: str
+
+
+def symmetric_relations(n_words: int, n_cells: int, rank: int, noise: float = 0.5, seed: int = 0) -> Relations:
+    """Values of about unit variance from planted vectors, and noise; some words have many cells, most have few."""
+    rng = np.random.default_rng(seed)
+    keys, order = np.empty(0, np.int64), rng.permutation(n_words)
+    while len(keys) < n_cells:  # a word's share of the cells falls with the cube root of its place
+        pairs = np.sort(order[(n_words * rng.random((2, n_cells)) ** 1.5).astype(int)], axis=0)
+        keys = np.union1d(keys, (pairs[0] * n_words + pairs[1])[pairs[0] != pairs[1]])
+    rows, cols = np.divmod(np.sort(rng.choice(keys, n_cells, replace=False)), n_words)
+    vectors = rng.standard_normal((n_words, rank))
+    values = np.einsum("ij,ij->i", vectors[rows], vectors[cols]) / np.sqrt(rank)
+    values += noise * rng.standard_normal(n_cells)
+    cells = coo_matrix((values.astype(np.float32), (rows, cols)), shape=(n_words, n_words))
+    return Relations(cells, noise, f"{n_cells} random pairs of {n_words} words, planted rank {rank}")
+
+
 def dense(n_rows: int, n_columns: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n_rows, n_columns), dtype=np.float32)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#b58a00", "#33a5c4", "#aa3377", "#dd7733", "#6a6ac8"]
 INK, SOFT = "#222222", "#9a9a9a"
+MOST_MARKED = 30  # points of a curve
 
 
 def draw_curves(
@@ -19,6 +20,8 @@ def draw_curves(
     ylabel: str,
     source: str,
     xlabel: str = "dimensions (log scale)",
+    xscale: str = "log",
+    errors: bool = False,
     spreads: Mapping[str, Mapping[float, float]] | None = None,
     margin: float = 0.05,
 ) -> None:
@@ -27,6 +30,9 @@ def draw_curves(
     `curves` has a value for each dimension (or another parameter) of each method, of at least one; `levels` the
     value of each method that has no dimension, drawn as a dashed line; `spreads` how far up and down a band goes
     around a curve. `margin` is the room above the highest and below the lowest value.
+
+    Curves are labelled with their best value, which is their highest; with `errors`, where lower is better and
+    one is no limit, with their last. On an `xscale` that is "linear" the axis has ticks of its own.
     """
     import matplotlib
 
@@ -42,8 +48,9 @@ def draw_curves(
         places = sorted({place for curve in curves.values() for place in curve})
         for (name, curve), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
             x, y = zip(*sorted(curve.items()), strict=True)
-            axes.plot(x, y, marker="o", markersize=4, color=colour, linewidth=2, zorder=3)
-            ends.append((y[-1], f"{name} {max(y):.3f}", colour, "bold"))
+            marker = "o" if len(x) <= MOST_MARKED else ""
+            axes.plot(x, y, marker=marker, markersize=4, color=colour, linewidth=2, zorder=3)
+            ends.append((y[-1], f"{name} {y[-1] if errors else max(y):.3f}", colour, "bold"))
             around = (spreads or {}).get(name)
             if around:
                 low, high = zip(*((curve[at] - around[at], curve[at] + around[at]) for at in x), strict=True)
@@ -51,12 +58,14 @@ def draw_curves(
         for name, level in levels.items():
             axes.axhline(level, color=SOFT, linestyle="--", linewidth=1)
             ends.append((level, f"{name} {level:.3f}", "#777777", "normal"))
-        axes.set_xscale("log")
-        axes.set_xticks(places, [f"{place:g}" for place in places], rotation=45)
-        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xscale(xscale)
+        if xscale == "log":
+            axes.set_xticks(places, [f"{place:g}" for place in places], rotation=45)
+            axes.xaxis.set_minor_locator(NullLocator())
         shown = [*levels.values(), *(value for curve in curves.values() for value in curve.values())]
         # Not from zero: differences near the top are what the figure is about.
-        low, high = max(0.0, min(shown) - margin), min(1.0, max(shown) + margin)
+        low, high = max(0.0, min(shown) - margin), max(shown) + margin
+        high = high if errors else min(1.0, high)
         axes.set_ylim(low, high + 0.02 * (high - low))
         heights = _apart([end[0] for end in ends], 0.05 * (high - low), high)
         for height, (_, label, colour, weight) in zip(heights, ends, strict=True):

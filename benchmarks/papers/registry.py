@@ -15,6 +15,7 @@ PAPERS = {
     "guo2012": "benchmarks.papers.guo2012",
     "yih2012": "benchmarks.papers.yih2012",
     "chang2013": "benchmarks.papers.chang2013",
+    "zhang2014": "benchmarks.papers.zhang2014",
 }
 
 

@@ -15,6 +15,8 @@ The names in such a sum are those of `RESOURCES`:
     Fallows, Roget               heads with synonyms and antonyms; an entry is what one line says, or of Roget's,
                                  which is two files, what both say of a head
     Moby                         heads with words "related" to them: looser than synonyms
+    Expanded, Combined           heads with antonyms alone, of Zhang and others 2014: WordNet's, which similar
+                                 words share, and the same with Roget's
 
 Tasks, by split (dev, whose figures settings may be chosen by, or test):
 
@@ -46,6 +48,8 @@ from semproj.thesaurus_readers import read_lists, read_table, read_wordnet
 FALLOWS = "thesaurus/fallows1898.tsv.xz"
 MOBY = "thesaurus/moby.txt.xz"
 ROGET = ("thesaurus/roget21_synonyms_partial.txt.xz", "thesaurus/roget21_antonyms.txt.xz")
+EXPANDED = "thesaurus/wordnet_expanded_antonyms.txt.xz"
+COMBINED = "thesaurus/combined_antonyms.txt.xz"
 GLOVE = ("glove100_words.txt", "glove100_vectors.f16.npy")
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
 SUBCATEGORIES = {"dev": ("1a",), "test": ("1b", "1c", "1d")}
@@ -71,6 +75,14 @@ def _read_moby(data: Path) -> Thesaurus:
     return read_lists(data / MOBY, "related", separator=",")
 
 
+def _read_expanded(data: Path) -> Thesaurus:
+    return read_lists(data / EXPANDED, "antonym")
+
+
+def _read_combined(data: Path) -> Thesaurus:
+    return read_lists(data / COMBINED, "antonym")
+
+
 class _Source(NamedTuple):
     files: tuple[str, ...]
     read: Callable[[Path], Thesaurus]
@@ -80,6 +92,8 @@ _SOURCES = {
     "Fallows": _Source((FALLOWS,), _read_fallows),
     "Roget": _Source(ROGET, _read_roget),
     "Moby": _Source((MOBY,), _read_moby),
+    "Expanded": _Source((EXPANDED,), _read_expanded),
+    "Combined": _Source((COMBINED,), _read_combined),
 }
 RESOURCES = ("WordNet", *WORDNET_RELATIONS, *_SOURCES)
 

@@ -4,7 +4,7 @@ A new name is one file in `benchmarks/ratios/names` with a function under `@regi
 `Workload`s. Each holds its contestants, ours among them, what they must agree on, and a cost model.
 """
 
-from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, Workload, run
+from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, run
 from benchmarks.ratios.registry import all_names, register, workloads
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Contestant",
     "Cost",
     "Options",
+    "SweepClock",
     "Workload",
     "all_names",
     "register",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -47,6 +47,24 @@ class ClockedResult(float):
         result = super().__new__(cls, seconds)
         result.cpu_seconds = cpu_seconds
         return result
+
+
+Clocked = TypeVar("Clocked", bound=ClockedResult)
+
+
+class SweepClock:
+    """When the sweeps of a run ended, and so what one of them takes: the first, with the start, does not count."""
+
+    def __init__(self) -> None:
+        self.marks: list[tuple[float, float]] = []
+
+    def mark(self) -> None:
+        self.marks.append((time.perf_counter(), time.process_time()))
+
+    def per_sweep(self, kind: type[Clocked]) -> Clocked:
+        (start, cpu_start), *_, (end, cpu_end) = self.marks
+        n = len(self.marks) - 1
+        return kind((end - start) / n, (cpu_end - cpu_start) / n)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, m) {
   register_text(m);
   register_spgemm(m);
   register_alignment(m);
+  register_bptf(m);
   register_tucker(m);
   register_wordbyword(m);
 }

@@ -10,6 +10,7 @@ from . import alignment, kernels, metrics, retrieval, tasks
 from ._config import show_config
 from ._core import __version__
 from ._persist import SavedModelError, load
+from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
 from .cca import CCA
 from .cllsi import CLLSI
 from .contextspace import ContextSpace
@@ -33,6 +34,7 @@ from .wtmf import WTMF
 
 __all__ = [
     "BM25",
+    "BPTF",
     "CCA",
     "CLLSI",
     "DDA",
@@ -42,6 +44,7 @@ __all__ = [
     "PILSA",
     "WTMF",
     "ContextSpace",
+    "CosineSlice",
     "CustomWeighting",
     "Encoder",
     "ExtendedWordSpace",
@@ -60,7 +63,9 @@ __all__ = [
     "WordNet",
     "__version__",
     "alignment",
+    "effective_sample_size",
     "kernels",
+    "learn_metric",
     "load",
     "metrics",
     "retrieval",

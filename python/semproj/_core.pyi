@@ -1,6 +1,6 @@
 """Compiled kernels. Not a public interface: use semproj.kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -177,3 +177,45 @@ class WordAligner(metaclass=_Pybind11Type):
     def cells(
         self, min_probability: float
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
+
+def neighbour_lists(
+    slices: Sequence[tuple[_Array, _Array, _Array, int, int]], n_words: int, n_lists: int, n_threads: int
+) -> tuple[_Array, _Array, _Array]: ...
+def colour_classes(indptr: _Array, words: _Array) -> tuple[_Array, _Array]: ...
+def draw_pairs(
+    words: _Array,
+    n_words: int,
+    n: int,
+    ordered: bool,
+    excluded: _Array,
+    seed: int,
+    sweep: int,
+    slice: int,
+    n_threads: int,
+) -> tuple[_Array, _Array]: ...
+def draw_words(
+    vectors: _Array,
+    n_components: int,
+    lists: tuple[_Array, _Array, _Array],
+    n_lists: int,
+    prior: tuple[_Array, _Array, _Array, _Array, float],
+    classes: tuple[_Array, _Array],
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> int: ...
+def list_grams(
+    vectors: _Array,
+    n_components: int,
+    lists: tuple[_Array, _Array, _Array],
+    n_lists: int,
+    list: int,
+    begin: int,
+    grams: _Array,
+    sums: _Array,
+    n_threads: int,
+) -> None: ...
+def cell_sums(
+    vectors: _Array, n_components: int, rows: _Array, cols: _Array, values: _Array, n_threads: int
+) -> tuple[_Array, _Array]: ...
+def pair_products(left: _Array, right: _Array, rows: _Array, cols: _Array, n_threads: int) -> _Array: ...

@@ -29,6 +29,7 @@ FORMAT = 1
 # Class name -> module. Only these are ever constructed from a file.
 _CLASSES = {
     "BM25": "weighting",
+    "BPTF": "bptf",
     "CCA": "cca",
     "CLLSI": "cllsi",
     "ContextSpace": "contextspace",

@@ -50,6 +50,11 @@ NAMES = {
         set(),  # plain for the first three
         True,
     ),
+    "bptf": (
+        ["bptf_sweep", "bptf_d3", "bptf_d9", "bptf_cells500", "bptf_cells2000"],
+        set(),  # smurff is no dependency
+        True,
+    ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "wtmf": (
@@ -103,6 +108,9 @@ def test_the_json_of_each_name(name, tmp_path):
         assert all(set(row["limits"]) == set(machine.LIMITS) for row in rows)
     if name == "wtmf":
         _check_wtmf(rows)
+    if name == "bptf":
+        assert all(row["nanoseconds_per_cell"] == pytest.approx(1e9 / row["words_per_second"]) for row in rows)
+        assert all(0.35 <= error <= 0.65 for row in rows for error in row["error"].values())
     if name == "lsa":
         assert all(0 < row["captured"][OURS] <= 1 and set(row["counts"]) == set(row["peers"]) for row in rows)
 
@@ -259,3 +267,37 @@ def test_text_that_tokenisers_cut_differently_is_left_out():
     assert workloads._plain("cafe\u0301") == "caf\u00e9"
     assert workloads._plain("x\u0301") is None
     assert workloads._plain("\u0130stanbul") is None
+
+
+def test_bptf_that_finds_nothing_is_caught():
+    from benchmarks.ratios.names import bptf
+
+    options = Options(threads=(1,), size="tiny")
+    relations = workloads.symmetric_relations(80, 1000, 2)
+    workload = bptf.sweep(options, "w", relations, 6)
+    ours = workload.contestants[0]
+    result = ours.run()
+    assert workload.check(ours, result) == {"error": result.error}
+    for error in (0.1, float(relations.cells.data.std()), float("nan")):
+        result.error = error
+        with pytest.raises(AssertionError, match="after 16 sweeps"):
+            workload.check(ours, result)
+
+
+def test_relations_are_pairs_once_and_seeded():
+    cells = workloads.symmetric_relations(500, 6000, 5).cells
+    assert (cells.row < cells.col).all()
+    assert len(set(zip(cells.row.tolist(), cells.col.tolist(), strict=True))) == 6000
+    assert cells.data.var() == pytest.approx(1.25, rel=0.15)  # of what is planted 1, of the noise a quarter
+    assert (workloads.symmetric_relations(500, 6000, 5).cells != cells).nnz == 0
+    degrees = np.bincount(np.concatenate([cells.row, cells.col]), minlength=500)
+    assert degrees.max() > 3 * np.median(degrees)
+
+
+def test_a_sweep_is_the_mean_of_all_but_the_first():
+    from benchmarks.ratios import SweepClock
+
+    clock = SweepClock()
+    clock.marks = [(100.0, 10.0), (101.0, 13.0), (104.0, 15.0)]
+    result = clock.per_sweep(ClockedResult)
+    assert (float(result), result.cpu_seconds) == (2.0, 2.5)

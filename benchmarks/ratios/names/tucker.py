@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks import workloads as data
-from benchmarks.ratios import OURS, ClockedResult, Contestant, Cost, Options, Workload, register
+from benchmarks.ratios import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, register
 
 SWEEPS = 5  # of which the first is not timed: ours solves it exactly
 FIT_SWEEPS = 8  # whose fit is to be reached
@@ -25,21 +24,19 @@ class SweepTime(ClockedResult):
     fit: float
 
 
-class Clock:
-    """When each sweep ended."""
+class Clock(SweepClock):
+    """A callback that marks each sweep."""
 
     def __init__(self) -> None:
-        self.marks: list[tuple[float, float]] = []
+        super().__init__()
         self.fit = 0.0
 
     def __call__(self, sweep: int, fit: float) -> None:
-        self.marks.append((time.perf_counter(), time.process_time()))
+        self.mark()
         self.fit = float(fit)
 
     def sweep_time(self) -> SweepTime:
-        (start, cpu_start), *_, (end, cpu_end) = self.marks
-        n = len(self.marks) - 1
-        result = SweepTime((end - start) / n, (cpu_end - cpu_start) / n)
+        result = self.per_sweep(SweepTime)
         result.fit = self.fit
         return result
 

@@ -170,7 +170,7 @@ inline void subtract(T a, const T* x, T* y, int64_t begin, int64_t end) {
 }
 
 template <class T>
-inline void solve_backward(const T* u, int64_t n, int64_t stride, T* x) {
+void solve_backward(const T* u, int64_t n, int64_t stride, T* x) {
   for (int64_t i = n - 1; i >= 0; --i) {
     const T* row = u + i * stride;
     x[i] = (x[i] - dot(row, x, i + 1, n)) * row[i];
@@ -212,7 +212,8 @@ void subtract_product(const T* a, int64_t n, int64_t stride, const T* x, T* r) {
 
 template <class T>
 SystemTable<T> system_table() {
-  return {&solve_side_by_side<T>, &factor<T>, &solve<T>, &inverse_norm<T>, &subtract_product<T>};
+  return {&solve_side_by_side<T>, &factor<T>,       &solve<T>,
+          &solve_backward<T>,     &inverse_norm<T>, &subtract_product<T>};
 }
 
 template SystemTable<float> system_table();

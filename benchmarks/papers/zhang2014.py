@@ -1,0 +1,299 @@
+"""Table 2 and Figure 2 of Zhang, Salwen, Glass and Gliozzo: Word Semantic Representations using BPTF, EMNLP 2014.
+
+Closest-opposite questions of the GRE are answered by looking words up, and by what a tensor predicts whose slices
+are synonyms with antonyms of thesauri (`relatedness`) and cosines of GloVe. BPMF has the first slice alone,
+without and with missing cells drawn as zeros. The tensor is over words that have antonyms; other words of the
+questions are added to it afterwards (section 3.2.1).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import semproj as sj
+from benchmarks.papers import thesauri
+from benchmarks.papers.figures import draw_curves
+from benchmarks.papers.files import MissingFile
+from benchmarks.papers.registry import Options, Paper
+from benchmarks.papers.relatedness import (
+    Questions,
+    Relatedness,
+    context_vectors,
+    look_up,
+    of_entries,
+    of_heads,
+    relate,
+)
+from benchmarks.papers.tables import Report, Row, say
+from benchmarks.papers.zhang2014_figures import METRICS, overall
+from semproj import tasks
+from semproj.bptf import Draw
+
+DATASETS = ("gre",)
+LOOKUPS = ("lookup*", "lookup")
+SAMPLED = ("BPMF", "BPMF+zeros", "BPTF")
+MODELS = (*LOOKUPS, *SAMPLED)
+
+DIMENSION = 40
+BURN_IN, SWEEPS = 30, 200
+THIN = 5  # draws are kept of each fifth sweep: neighbours tell little more than one of them
+ZEROS = 1.0  # for each cell of the first slice
+SEEDS = 3
+DRAWN = "W&R"  # what Figure 2 is of
+MEASURED_CELLS = 200_000  # of the first slice, for Figure 2
+
+TITLES = {
+    "2": "closest opposites of the GRE",
+    "Figure 2": "mean absolute error of the first slice's cells after the last sweep",
+}
+NOTES = (
+    "antonyms are the paper's: WordNet's that similar words share, Roget's, and both (W&R); synonyms are of "
+    "WordNet's synsets, of the part of Roget's that is there, and for W&R of Fallows too",
+    "cosines are of GloVe (the paper's of morphRNN)",
+    "lookup* answers where a choice is an antonym of the target, lookup guesses elsewhere if it knows the target: "
+    "the expected value of a guess, not a draw",
+    "BPMF has the first slice alone, BPMF+zeros with missing cells drawn as zeros in each sweep, as BPTF has too",
+)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """How a row's thesauri are read."""
+
+    name: str
+    read: Callable[[thesauri.Shelf, int | None], Relatedness]
+
+
+def _wordnet(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
+    antonyms, synsets = _some(shelf, "Expanded", limit), _some(shelf, "WordNet", limit)
+    return relate([of_entries(synsets, "synonym")], [of_heads(antonyms, "antonym")])
+
+
+def _roget(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
+    roget = _some(shelf, "Roget", limit)
+    return relate([of_heads(roget, "synonym")], [of_heads(roget, "antonym")])
+
+
+def _both(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
+    names = ("Combined", "WordNet", "Roget", "Fallows")
+    antonyms, synsets, roget, fallows = (_some(shelf, name, limit) for name in names)
+    synonyms = [of_entries(synsets, "synonym"), of_heads(roget, "synonym"), of_heads(fallows, "synonym")]
+    return relate(synonyms, [of_heads(antonyms, "antonym")])
+
+
+def _some(shelf: thesauri.Shelf, name: str, limit: int | None) -> sj.Thesaurus:
+    return thesauri.some_entries(shelf.thesaurus(name), limit)
+
+
+RESOURCES = (Resources("WordNet", _wordnet), Resources("Roget", _roget), Resources(DRAWN, _both))
+
+
+@dataclass
+class Runs:
+    """Scores of a model, one of each seed; with them, the errors of the first slice in the first run."""
+
+    name: str
+    setting: str = ""
+    scores: list[dict[str, float]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+
+
+def run(options: Options) -> Report:
+    """All rows asked for, of all resources there are."""
+    report = Report("zhang2014", options.split, titles=TITLES, notes=list(NOTES))
+    questions = thesauri.read_questions(options.data, options.split, options.documents)
+    shelf = thesauri.Shelf(options.data)
+    for resources in RESOURCES:
+        try:
+            related = resources.read(shelf, options.limit)
+        except MissingFile as missing:
+            report.skip(f"{resources.name}: skipped, {missing}")
+            continue
+        say(f"{resources.name}: {related}")
+        drawn = resources.name == DRAWN and options.figures is not None
+        found = list(_models(report, resources.name, related, questions, shelf, options, drawn))
+        report.rows += [row for runs in found for row in _rows(resources.name, runs, options.split)]
+        if drawn:
+            _draw(report, {runs.name: runs.errors for runs in found if runs.errors}, options)
+    report.rows.sort(key=lambda row: list(TITLES).index(row.table))
+    if options.tune:
+        report.skip("--tune: nothing to tune, settings are the paper's or were chosen on dev")
+    if options.sliced:
+        report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
+    return report
+
+
+def _models(
+    report: Report,
+    resources: str,
+    related: Relatedness,
+    questions: Questions,
+    shelf: thesauri.Shelf,
+    options: Options,
+    drawn: bool,
+) -> Iterator[Runs]:
+    """Models that are asked for, each fitted with all seeds when its turn comes."""
+    asked = options.rows or MODELS
+    for name in (each for each in LOOKUPS if each in asked):
+        start = time.perf_counter()
+        scores = look_up(related, questions, guess=name == "lookup")
+        say(f"  {name}: F1 {scores['f1']:.3f}")
+        yield Runs(name, "", [scores], [time.perf_counter() - start])
+    dimension = min(DIMENSION, options.dimension or DIMENSION)
+    for name in (each for each in SAMPLED if each in asked):
+        zeros = 0.0 if name == "BPMF" else ZEROS
+        runs = Runs(name, f"D={dimension} sweeps={BURN_IN}+{SWEEPS} zeros={zeros:g}")
+        try:
+            tensor = Tensor(related, questions, shelf.context if name == "BPTF" else None, zeros)
+        except MissingFile as missing:
+            report.skip(f"{resources} {name}: skipped, {missing}")
+            continue
+        for seed in range(options.seeds or SEEDS):
+            watched = runs.errors if drawn and seed == 0 else None
+            start = time.perf_counter()
+            model = tensor.fit(dimension, seed, watched)
+            runs.seconds.append(time.perf_counter() - start)
+            found = tasks.closest_opposite(tensor.answers(model), questions)
+            runs.scores.append({metric: getattr(found, metric) for metric in METRICS})
+            say(f"  {name}, seed {seed} ({runs.seconds[-1]:.0f} s): F1 {found.f1:.3f}")
+        yield runs
+
+
+class Tensor:
+    """Slices over words that have antonyms, and what is known of other words of the questions.
+
+    Parameters
+    ----------
+    context : ContextSpace or None
+        None: the first slice is alone.
+    zeros : float
+        Missing cells of the first slice that are drawn as zeros, for each that is there.
+    """
+
+    def __init__(
+        self, related: Relatedness, questions: Questions, context: sj.ContextSpace | None, zeros: float
+    ) -> None:
+        self.questions, self.zeros = questions, zeros
+        opposed = related.words[: related.n_opposed]
+        asked = sorted({word for target, choices, _ in questions for word in (target, *choices)} - set(opposed))
+        linked = np.diff(related.with_opposed(asked).indptr) > 0
+        self.new = [w for w, known in zip(asked, linked, strict=True) if known or (context and w in context)]
+        self.places = {word: place for place, word in enumerate([*opposed, *self.new])}
+        self.slices: list[Any] = [related.among_opposed]
+        self.added: list[Any] = [related.with_opposed(self.new)]
+        if context is not None:
+            vectors = context_vectors(context, list(self.places))
+            self.slices.append(sj.CosineSlice(vectors[: len(opposed)]))
+            self.added.append(sj.CosineSlice(vectors))
+
+    def fit(self, dimension: int, seed: int, errors: list[float] | None = None) -> sj.BPTF:
+        """The model with all words; `errors` gets the first slice's mean absolute error, sweep by sweep."""
+        model = sj.BPTF(
+            dimension,
+            burn_in=BURN_IN,
+            n_samples=SWEEPS // THIN,
+            thin=THIN,
+            zeros=[self.zeros] + [0.0] * (len(self.slices) - 1),
+            callback=None if errors is None else _watch(self.slices[0], errors),
+            random_state=seed,
+        ).fit(self.slices)
+        return model.add_words(self.added) if self.new else model
+
+    def answers(self, model: sj.BPTF) -> Answers:
+        return Answers(model, self.places, self.questions)
+
+
+class Answers:
+    """How related target and choices of questions are, in the first slice; all predicted at once."""
+
+    def __init__(self, model: sj.BPTF, places: dict[str, int], questions: Questions) -> None:
+        self.places = places
+        pairs = sorted({(t, c) for t, choices, _ in questions for c in choices if t in places and c in places})
+        numbers = np.array([[places[word] for word in pair] for pair in pairs], np.int64).reshape(-1, 2)
+        self.predicted = dict(zip(pairs, model.predict(numbers[:, 0], numbers[:, 1]), strict=True))
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.places
+
+    def similarity(self, word: str, words: list[str]) -> list[float]:
+        return [self.predicted[word, other] for other in words]
+
+
+def _watch(cells: Any, errors: list[float]) -> Callable[[Draw], None]:
+    """A callback that measures each draw by some cells of the first slice, always the same."""
+    rows, cols, values = _some_cells(cells)
+
+    def measure(draw: Draw) -> None:
+        mapped = draw.word_vectors * draw.perspective_vectors[0].astype(draw.word_vectors.dtype)
+        predicted = np.einsum("ij,ij->i", draw.word_vectors[rows], mapped[cols])
+        errors.append(float(np.abs(values - predicted).mean(dtype=np.float64)))
+
+    return measure
+
+
+def _some_cells(cells: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    found = cells.tocoo()
+    once = np.flatnonzero(found.row < found.col)
+    once = once[np.linspace(0, len(once) - 1, min(MEASURED_CELLS, len(once))).astype(int)]
+    return found.row[once], found.col[once], found.data[once]
+
+
+def _rows(resources: str, runs: Runs, split: str) -> list[Row]:
+    seconds = float(np.mean(runs.seconds))
+    rows = []
+    for metric in METRICS:
+        values = [scores[metric] for scores in runs.scores]
+        rows.append(
+            Row(
+                table="2",
+                dataset="gre",
+                row=f"{resources} {runs.name}",
+                metric=metric,
+                ours=float(np.mean(values)),
+                paper=overall(resources, split, runs.name, metric),
+                seconds=seconds,
+                setting=runs.setting,
+                spread=float(np.std(values, ddof=1)) if len(values) > 1 else None,
+            )
+        )
+    if runs.errors:
+        last = runs.errors[-1]
+        rows.append(Row("Figure 2", resources, runs.name, "mae", last, None, seconds, runs.setting))
+    return rows
+
+
+def _draw(report: Report, errors: dict[str, list[float]], options: Options) -> None:
+    if not errors or options.figures is None:
+        return
+    path = options.figures / f"{report.paper}-figure2.png"
+    try:
+        draw_curves(
+            path,
+            "Figure 2: how the errors of the first slice fall",
+            {name: dict(enumerate(values, 1)) for name, values in errors.items()},
+            {},
+            xlabel="sweeps",
+            xscale="linear",
+            errors=True,
+            ylabel="mean absolute error of synonyms and antonyms",
+            source=f"{DRAWN}, one seed; of each draw by itself; at the right, of the last",
+        )
+    except ModuleNotFoundError as error:
+        report.skip(f"figure 2: left out, {error}; install the extra `plot`")
+    else:
+        report.notes.append(f"figure 2: {path}")
+
+
+PAPER = Paper(
+    title="Zhang, Salwen, Glass and Gliozzo 2014, Word Semantic Representations using Bayesian Probabilistic "
+    "Tensor Factorization",
+    rows=MODELS,
+    datasets=DATASETS,
+    run=run,
+)

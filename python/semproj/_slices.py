@@ -1,0 +1,299 @@
+"""What BPTF observes: the cells of each slice, all of them or drawn anew in every sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _core
+from ._gibbs import CELLS, Cells, Chain
+from ._persist import checksum
+from ._types import Array
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where random numbers come from: a slice in a sweep of a chain."""
+
+    chain: Chain
+    sweep: int
+    slice: int
+
+    @property
+    def n_threads(self) -> int:
+        return self.chain.n_threads
+
+    def random(self) -> np.random.Generator:
+        return self.chain.random(self.sweep, CELLS, self.slice)
+
+    def draw_pairs(
+        self, words: Array, n_words: int, n: int, *, ordered: bool = False, excluded: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Pairs of different words out of some, each drawn by itself; none whose key is excluded."""
+        keys = np.empty(0, np.int64) if excluded is None else excluded
+        found: tuple[Array, Array] = _core.draw_pairs(
+            words, n_words, n, ordered, keys, self.chain.seed, self.sweep, self.slice, self.n_threads
+        )
+        return found
+
+
+class CosineSlice:
+    """A slice whose cells are cosines of given vectors, made as they are needed.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_words, n_dimensions)
+        A word without a vector has a row of zeros, and no cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj import CosineSlice
+    >>> CosineSlice(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0]])).n_known
+    2
+    """
+
+    def __init__(self, vectors: Any) -> None:
+        vectors = np.asarray(vectors)
+        if vectors.ndim != 2 or vectors.dtype.kind != "f":
+            raise ValueError(f"vectors: expected a matrix of floats, got shape {vectors.shape} of {vectors.dtype}")
+        if not np.isfinite(vectors).all():
+            raise ValueError("vectors: expected finite values")
+        wide = vectors.astype(np.float64)
+        lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+        unit = np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+        self._unit = np.zeros((len(unit), _core.padded(max(unit.shape[1], 1))), np.float32)
+        self._unit[:, : unit.shape[1]] = unit
+        self.known = np.flatnonzero(lengths[:, 0] > 0).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._unit)
+
+    @property
+    def n_known(self) -> int:
+        """Words that have a vector."""
+        return len(self.known)
+
+    def fingerprint(self) -> list[int]:
+        """Tells other vectors apart."""
+        return [*self._unit.shape, checksum(self._unit)]
+
+    def values(self, rows: Array, cols: Array, n_threads: int) -> Array:
+        """Cosines of pairs of words."""
+        found: Array = _core.pair_products(
+            self._unit, self._unit, np.asarray(rows, np.int32), np.asarray(cols, np.int32), n_threads
+        )
+        return found
+
+    def draw(self, n: int, at: Place, dtype: Any) -> Cells:
+        """Random pairs of known words."""
+        rows, cols = at.draw_pairs(self.known, len(self), n)
+        return Cells(rows, cols, self.values(rows, cols, at.n_threads).astype(dtype, copy=False))
+
+
+class ObservedSlice:
+    """Cells that were given.
+
+    Parameters
+    ----------
+    matrix : sparse matrix
+        Stored values are observed, also zeros; others are missing.
+    name : str
+        For errors.
+    """
+
+    def __init__(self, matrix: Any, *, symmetric: bool, dtype: Any, name: str) -> None:
+        if not sparse.issparse(matrix):
+            raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
+        found = matrix.tocoo()
+        if found.shape[0] != found.shape[1]:
+            raise ValueError(f"{name}: expected a square matrix, got shape {found.shape}")
+        rows, cols = found.row.astype(np.int64), found.col.astype(np.int64)
+        values = found.data.astype(dtype)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
+        if (rows == cols).any():
+            word = int(rows[rows == cols][0])
+            raise ValueError(f"{name}: cell ({word}, {word}) relates a word to itself; expected pairs of words")
+        if symmetric:
+            rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
+        self.symmetric, self._n_words = symmetric, found.shape[0]
+        keys, first, inverse = np.unique(rows * self._n_words + cols, return_index=True, return_inverse=True)
+        contradicted = values != values[first][inverse]
+        if contradicted.any():
+            at = int(np.flatnonzero(contradicted)[0])
+            other = values[first][inverse[at]]
+            raise ValueError(f"{name}: cell ({rows[at]}, {cols[at]}) is given as {other} and as {values[at]}")
+        self._keys = keys
+        self.cells = Cells(rows[first].astype(np.int32), cols[first].astype(np.int32), values[first], symmetric)
+        self.known = np.unique(np.concatenate([self.cells.rows, self.cells.cols]))
+
+    def __len__(self) -> int:
+        return int(self._n_words)
+
+    def draw(self, n: int | None, zeros: float, at: Place) -> Cells:
+        """All cells or `n` of them at random, and for each so many missing ones as zeros."""
+        cells = self.cells
+        if n is not None and n < len(cells):
+            kept = np.sort(at.random().choice(len(cells), n, replace=False))
+            cells = Cells(cells.rows[kept], cells.cols[kept], cells.values[kept], self.symmetric)
+        if zeros == 0:
+            return cells
+        n_zeros = round(zeros * len(cells))
+        rows, cols = at.draw_pairs(self.known, len(self), n_zeros, ordered=not self.symmetric, excluded=self._keys)
+        return Cells(
+            np.concatenate([cells.rows, rows]),
+            np.concatenate([cells.cols, cols]),
+            np.concatenate([cells.values, np.zeros(len(rows), cells.values.dtype)]),
+            self.symmetric,
+        )
+
+    def split(self, share: float, rng: np.random.Generator) -> Cells:
+        """Take a share of the cells out, and return them."""
+        held = np.zeros(len(self.cells), bool)
+        held[rng.choice(len(held), round(share * len(held)), replace=False)] = True
+        out, kept = (
+            Cells(self.cells.rows[part], self.cells.cols[part], self.cells.values[part], self.symmetric)
+            for part in (held, ~held)
+        )
+        self.cells = kept
+        return out
+
+
+Slice = CosineSlice | ObservedSlice
+
+
+def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:
+    """Slices of equal size, checked."""
+    if not isinstance(slices, (list, tuple)) or not slices:
+        raise TypeError("slices: expected a list of at least one sparse matrix or CosineSlice")
+    found: list[Slice] = []
+    for k, each in enumerate(slices):
+        if isinstance(each, CosineSlice):
+            if k in asymmetric:
+                raise ValueError(f"asymmetric: slice {k} has cosines, which are symmetric")
+            found.append(each)
+        else:
+            found.append(ObservedSlice(each, symmetric=k not in asymmetric, dtype=dtype, name=f"slices[{k}]"))
+    sizes = {len(each) for each in found}
+    if len(sizes) > 1:
+        raise ValueError(f"slices: expected one number of words for all, got {sorted(sizes)}")
+    return found
+
+
+class Plan:
+    """Which cells of all slices each sweep uses.
+
+    Parameters
+    ----------
+    slices : list of Slice
+    zeros : float or sequence of float
+        For each slice.
+    cells : sequence of (int, "match" or None), or None
+    """
+
+    def __init__(self, slices: list[Slice], zeros: Any, cells: Sequence[int | str | None] | None) -> None:
+        self.slices = slices
+        self._zeros = _per_slice(zeros, slices)
+        self._cells = (
+            ["match" if isinstance(each, CosineSlice) else None for each in slices]
+            if cells is None
+            else list(cells)
+        )
+        if len(self._cells) != len(slices):
+            raise ValueError(f"cells: expected one for each of {len(slices)} slices, got {len(self._cells)}")
+        for k, (n, each) in enumerate(zip(self._cells, slices, strict=True)):
+            whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1
+            if not (whole or n is None or n == "match"):
+                raise ValueError(f'cells: expected positive integers, "match" or None, got {n!r}')
+            if n is None and isinstance(each, CosineSlice):
+                raise ValueError(
+                    f"cells: slice {k} has cosines of all words: expected a number of cells or 'match'"
+                )
+            if n == "match" and k == 0:
+                raise ValueError("cells: the first slice cannot match itself: expected a number of cells or None")
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> list[Cells]:
+        """Take a share of the cells of all observed slices out, and return them; none of a slice of cosines."""
+        nothing = Cells(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+        return [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
+
+    def draw(self, chain: Chain, sweep: int) -> list[Cells]:
+        """The cells of a sweep."""
+        drawn: list[Cells] = []
+        for k, (each, n) in enumerate(zip(self.slices, self._cells, strict=True)):
+            wanted = len(drawn[0]) if n == "match" else None if n is None else int(n)
+            at = Place(chain, sweep, k)
+            if isinstance(each, CosineSlice):
+                assert wanted is not None
+                drawn.append(each.draw(wanted, at, chain.padded.dtype))
+            else:
+                drawn.append(each.draw(wanted, self._zeros[k], at))
+        return drawn
+
+
+def _per_slice(zeros: Any, slices: list[Slice]) -> list[float]:
+    values = np.asarray(zeros, np.float64)
+    if values.ndim == 0:
+        found = [0.0 if isinstance(each, CosineSlice) else float(values) for each in slices]
+    else:
+        found = values.tolist()
+    if len(found) != len(slices):
+        raise ValueError(f"zeros: expected a number, or one for each of {len(slices)} slices, got {zeros!r}")
+    for value, each in zip(found, slices, strict=True):
+        if not (np.isfinite(value) and value >= 0) or (value > 0 and isinstance(each, CosineSlice)):
+            raise ValueError(f"zeros: expected numbers of at least 0, and 0 for slices of cosines, got {zeros!r}")
+    return found
+
+
+class NewWords:
+    """Cells between new words and known ones."""
+
+    def __init__(self, slices: Sequence[Any], symmetric: Sequence[bool], n_words: int, dtype: Any) -> None:
+        if len(slices) != len(symmetric):
+            raise ValueError(f"slices: expected one for each of {len(symmetric)} slices, got {len(slices)}")
+        self._symmetric, self._n_words, self._dtype = symmetric, n_words, dtype
+        self._slices: list[CosineSlice | Cells | None] = []
+        counts = set()
+        for k, each in enumerate(slices):
+            if each is None:
+                self._slices.append(None)
+            elif isinstance(each, CosineSlice):
+                counts.add(len(each) - n_words)
+                self._slices.append(each)
+            else:
+                found = each.tocoo()
+                if found.shape[1] != n_words:
+                    raise ValueError(
+                        f"slices[{k}]: expected a column for each of {n_words} words, got {found.shape}"
+                    )
+                counts.add(found.shape[0])
+                rows, cols = found.row.astype(np.int32) + np.int32(n_words), found.col.astype(np.int32)
+                self._slices.append(Cells(rows, cols, found.data.astype(dtype), symmetric[k]))
+        if len(counts) != 1 or min(counts) < 1:
+            raise ValueError(f"slices: expected the same number of new words in all, got {sorted(counts)}")
+        self.count = counts.pop()
+
+    def draw(self, neighbours: int, chain: Chain, sweep: int) -> list[Cells]:
+        """The cells of a sweep: of cosines, each new word with some known ones."""
+        drawn = []
+        for k, each in enumerate(self._slices):
+            if each is None:
+                empty = np.empty(0, np.int32)
+                drawn.append(Cells(empty, empty, np.empty(0, self._dtype), self._symmetric[k]))
+            elif isinstance(each, Cells):
+                drawn.append(each)
+            else:
+                new, old = (each.known[part] for part in (each.known >= self._n_words, each.known < self._n_words))
+                n = min(neighbours, len(old))
+                rows = np.repeat(new, n).astype(np.int32)
+                rng = chain.random(sweep, CELLS, k)
+                chosen = [rng.choice(old, n, replace=False) for _ in new]
+                cols = np.concatenate([*chosen, old[:0]]).astype(np.int32)
+                values = each.values(rows, cols, chain.n_threads).astype(self._dtype, copy=False)
+                drawn.append(Cells(rows, cols, values))
+        return drawn

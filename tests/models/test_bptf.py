@@ -1,0 +1,351 @@
+"""BPTF: what it recovers, predicts and stores; new words, checkpoints, and input that makes no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import semproj as sj
+from semproj import BPTF, CosineSlice, effective_sample_size
+from tests.conftest import same_bits
+
+
+def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
+    """Vectors, two slices with some of their cells, and the whole matrices."""
+    rng = np.random.default_rng(seed)
+    V, P = rng.standard_normal((n_words, d)), rng.uniform(0.5, 1.5, (2, d)) * [[1], [-1]]
+    wholes, slices = [], []
+    i, j = np.triu_indices(n_words, 1)
+    for k in range(2):
+        whole = (V * P[k]) @ V.T
+        kept = rng.random(len(i)) < share
+        values = whole[i[kept], j[kept]] + noise * rng.standard_normal(kept.sum())
+        wholes.append(whole)
+        slices.append(sp.coo_array((values, (i[kept], j[kept])), shape=(n_words, n_words)))
+    return V, wholes, slices
+
+
+def model_of(d=3, **parameters):
+    return BPTF(d, **{"burn_in": 60, "n_samples": 40, "random_state": 0, **parameters})
+
+
+def every_pair(n):
+    return np.triu_indices(n, 1)
+
+
+class TestRecovery:
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_missing_cells_of_planted_factors(self, dtype):
+        _, wholes, slices = planted()
+        model = model_of(dtype=dtype).fit(slices)
+        i, j = every_pair(60)
+        for k, whole in enumerate(wholes):
+            mean, spread = model.predict(i, j, k, return_std=True)
+            assert np.abs(mean - whole[i, j]).mean() < 0.05
+            assert 0 < spread.mean() < 0.1
+        assert model.samples_.dtype == dtype
+        assert np.median(model.alpha_[-20:]) == pytest.approx(1 / 0.05**2, rel=0.2)
+        assert model.train_mae_[-1] < 0.06
+        assert model.perspective_correlations() == pytest.approx(np.array([[1, -1], [-1, 1]]), abs=0.1)
+
+    def test_asymmetric_slice(self):
+        rng = np.random.default_rng(1)
+        V, A = rng.standard_normal((50, 3)), rng.standard_normal((3, 3))
+        whole = V @ A @ V.T
+        i, j = np.nonzero(~np.eye(50, dtype=bool))
+        kept = rng.random(len(i)) < 0.5
+        matrix = sp.coo_array((whole[i[kept], j[kept]], (i[kept], j[kept])), shape=(50, 50))
+        model = model_of(asymmetric=[0]).fit([matrix])
+        assert np.abs(model.predict(i, j) - whole[i, j]).mean() < 0.1
+        assert model.predict(3, 4) != model.predict(4, 3)
+
+    def test_one_order_or_both(self):
+        _, _, slices = planted(share=0.5)
+        both = [each + each.T for each in slices]
+        one, other = (model_of(n_samples=3).fit(given) for given in (slices, both))
+        assert same_bits(one.samples_, other.samples_)
+
+    def test_stored_zeros_are_observed(self):
+        i, j = every_pair(20)
+        zeros = sp.coo_array((np.zeros(len(i)), (i, j)), shape=(20, 20))
+        model = model_of(2).fit([zeros])
+        assert np.abs(model.predict(i, j)).max() < 0.3
+        assert model.alpha_[-1] > 10
+
+    def test_average_is_better_than_a_draw(self):
+        _, wholes, slices = planted(share=0.15, noise=0.3)
+        model = model_of(n_samples=100).fit(slices[:1])
+        i, j = every_pair(60)
+        averaged = np.abs(model.predict(i, j) - wholes[0][i, j]).mean()
+        P = model.perspective_vectors_[0]
+        single = np.abs((model.word_vectors_ * P) @ model.word_vectors_.T - wholes[0])[i, j].mean()
+        assert averaged < 0.9 * single
+
+
+class TestCells:
+    def test_zeros_keep_strangers_apart(self):
+        """Two camps of friends that have nothing to do with each other, and no cell says so."""
+        blocks = sp.block_diag([np.triu(np.ones((15, 15)), 1)] * 2).tocoo()
+        blocks.eliminate_zeros()
+        i, j = np.meshgrid(np.arange(15), np.arange(15, 30), indexing="ij")
+        without, with_zeros = (
+            np.abs(model_of(4, zeros=zeros, n_samples=60).fit([blocks]).predict(i, j)).mean()
+            for zeros in (0.0, 1.0)
+        )
+        assert with_zeros < 0.15
+        assert with_zeros < without / 2
+
+    def test_cosines_fill_a_slice(self):
+        rng = np.random.default_rng(2)
+        vectors = rng.standard_normal((80, 4)).astype(np.float32)
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        i, j = every_pair(80)
+        signs = sp.coo_array((np.sign(unit @ unit.T)[i, j][:400], (i[:400], j[:400])), shape=(80, 80))
+        model = model_of(4, cells=[None, 2000]).fit([signs, CosineSlice(vectors)])
+        assert np.abs(model.predict(i, j, 1) - (unit @ unit.T)[i, j]).mean() < 0.1
+
+    def test_other_cells_in_every_sweep(self):
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        draws = []
+        model_of(zeros=[1.0, 0.0], n_samples=1, burn_in=3, callback=draws.append).fit(slices)
+        assert len({draw.train_mae for draw in draws}) == 4
+
+    def test_number_of_cells(self, monkeypatch):
+        seen = []
+        original = sj._gibbs.Chain.sweep
+
+        def sweep(self, slices, number):
+            seen.append([len(cells) for cells in slices])
+            return original(self, slices, number)
+
+        monkeypatch.setattr(sj._gibbs.Chain, "sweep", sweep)
+        _, _, slices = planted(share=0.1)
+        n = slices[0].nnz
+        cosines = CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))
+        short = {"burn_in": 0, "n_samples": 1}
+        model_of(**short).fit([slices[0], cosines])
+        model_of(**short, zeros=2.0).fit([slices[0], cosines])
+        model_of(**short, cells=[50, 70]).fit([slices[0], cosines])
+        model_of(**short, cells=[50, "match"]).fit(slices)
+        assert seen == [[n, n], [3 * n, 3 * n], [50, 70], [50, 50]]
+
+
+class TestChain:
+    def test_bits_for_any_number_of_threads(self):
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        models = [model_of(zeros=[1.0, 0.0], n_samples=5, n_threads=n).fit(slices) for n in (1, 2, 5)]
+        for other in models[1:]:
+            for name in BPTF._arrays:
+                assert same_bits(getattr(models[0], name), getattr(other, name))
+
+    @pytest.mark.parametrize("stop_after", [7, 12])
+    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
+        """Left in the burn-in or later, within held-out cells and new zeros."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        settings = {"zeros": [1.0, 0.0], "burn_in": 9, "n_samples": 4, "thin": 2, "held_out": 0.1}
+        whole = model_of(**settings).fit(slices)
+        path = tmp_path / "state"
+        stop = model_of(**settings, checkpoint=path, checkpoint_every=1, callback=lambda d: d.sweep == stop_after)
+        stop.fit(slices)
+        sweeps = []
+        resumed = model_of(**settings, checkpoint=path, callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        assert sweeps == list(range(stop_after + 1, 18))
+        for name in BPTF._arrays:
+            assert same_bits(getattr(whole, name), getattr(resumed, name))
+
+    def test_checkpoint_of_another_fit(self, tmp_path):
+        _, _, slices = planted()
+        path = tmp_path / "state"
+        model_of(n_samples=1, checkpoint=path).fit(slices)
+        with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
+            model_of(n_samples=1, checkpoint=path, random_state=1).fit(slices)
+        with pytest.raises(ValueError, match=r"checkpoint: .* differs in slices"):
+            model_of(n_samples=1, checkpoint=path).fit(slices[:1])
+
+    def test_held_out_error_falls(self):
+        _, _, slices = planted()
+        model = model_of(held_out=0.2, random_state=1).fit(slices)
+        assert len(model.held_out_mae_) == model.n_iter_ == 100
+        assert model.held_out_mae_[-1] < 0.1 < model.held_out_mae_[0]
+        assert len(model_of(n_samples=1).fit(slices).held_out_mae_) == 0
+
+    def test_callback_ends_the_fit(self):
+        _, _, slices = planted()
+        seen = []
+
+        def callback(draw):
+            seen.append(draw)
+            return draw.sweep == 70
+
+        model = model_of(callback=callback).fit(slices)
+        assert model.n_iter_ == 70
+        assert len(model.samples_) == 10
+        assert seen[-1].alpha == model.alpha_[-1]
+        early = model_of(callback=lambda draw: True).fit(slices)
+        assert early.n_iter_ == len(early.samples_) == 1
+
+    def test_thinning(self):
+        _, _, slices = planted()
+        all_of_them = model_of(n_samples=12).fit(slices)
+        thinned = model_of(n_samples=4, thin=3).fit(slices)
+        assert same_bits(all_of_them.samples_[2::3], thinned.samples_)
+
+    def test_progress(self, capsys):
+        model_of(n_samples=1, burn_in=1, progress=True).fit(planted()[2])
+        assert "BPTF" in capsys.readouterr().err
+
+    def test_save(self, tmp_path):
+        _, _, slices = planted()
+        model = model_of(n_samples=3, callback=lambda draw: False).fit(slices)
+        model.save(tmp_path / "model")
+        loaded = sj.load(tmp_path / "model")
+        i, j = every_pair(60)
+        assert same_bits(model.predict(i, j), loaded.predict(i, j))
+        assert same_bits(
+            model.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
+            loaded.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
+        )
+
+
+class TestNewWords:
+    def test_as_good_as_known_ones(self):
+        """The last ten words are only drawn against the others; their cells with each other are found."""
+        _, wholes, slices = planted(share=0.7)
+        known = [each.tocsr()[:50, :50] for each in slices]
+        symmetric = [(each + each.T).tocsr() for each in slices]
+        model = model_of().fit(known)
+        extended = model.add_words([each[50:, :50] for each in symmetric])
+        assert extended.samples_.shape == (40, 60, 3)
+        assert same_bits(np.ascontiguousarray(extended.samples_[:, :50]), model.samples_)
+        i, j = (each + 50 for each in every_pair(10))
+        assert np.abs(extended.predict(i, j) - wholes[0][i, j]).mean() < 0.1
+        assert len(model.samples_[0]) == 50
+
+    def test_by_cosines_alone(self):
+        rng = np.random.default_rng(2)
+        vectors = rng.standard_normal((90, 4))
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        i, j = every_pair(80)
+        first = sp.coo_array(((unit @ unit.T)[i, j], (i, j)), shape=(80, 80))
+        model = model_of(4).fit([first, CosineSlice(vectors[:80])])
+        extended = model.add_words([None, CosineSlice(vectors)], neighbours=60)
+        i, j = np.meshgrid(np.arange(80, 90), np.arange(90), indexing="ij")
+        apart = i != j
+        assert np.abs(extended.predict(i, j) - unit[80:] @ unit.T)[apart].mean() < 0.1
+
+    def test_word_without_cells_has_the_prior(self):
+        model = model_of(n_samples=200).fit(planted()[2])
+        extended = model.add_words([sp.coo_array((1, 60)), None])
+        mean, spread = extended.predict(60, np.arange(60), return_std=True)
+        assert np.abs(mean).mean() < spread.mean()
+
+
+class TestInput:
+    def test_words_without_cells(self):
+        matrix = sp.coo_array(([1.0], ([0], [1])), shape=(10, 10))
+        model = model_of(2).fit([matrix])
+        assert np.isfinite(model.samples_).all()
+        assert model.predict(8, 9, return_std=True)[1] > 0
+
+    def test_slice_without_cells(self):
+        matrix, nothing = planted()[2][0], sp.coo_array((60, 60))
+        model = model_of().fit([matrix, nothing])
+        assert np.isfinite(model.predict(0, 1, 1))
+        assert np.isfinite(model_of(2, burn_in=5, n_samples=2).fit([sp.coo_array((4, 4))]).samples_).all()
+
+    def test_more_components_than_words(self):
+        matrix = sp.coo_array(([1.0, -1.0], ([0, 1], [1, 2])), shape=(3, 3))
+        model = model_of(20).fit([matrix])
+        assert model.samples_.shape == (40, 3, 20)
+        assert model.predict(0, 1) > model.predict(1, 2)
+
+    def test_contradictions(self):
+        both = sp.coo_array(([1.0, -1.0], ([2, 4], [4, 2])), shape=(5, 5))
+        with pytest.raises(ValueError, match=r"slices\[0\]: cell \(2, 4\) is given as 1.0 and as -1.0"):
+            model_of().fit([both])
+        twice = sp.coo_array(([1.0, 1.0, 0.5], ([2, 2, 0], [4, 4, 1])), shape=(5, 5))
+        once = sp.coo_array(([1.0, 0.5], ([2, 0], [4, 1])), shape=(5, 5))
+        models = [model_of(2, n_samples=2).fit([given]) for given in (twice, once)]
+        assert same_bits(*(model.samples_ for model in models))
+        model_of(2, n_samples=1, asymmetric=[0]).fit([both])  # two cells there
+
+    @pytest.mark.parametrize(
+        ("slices", "error", "message"),
+        [
+            ([], TypeError, "slices: expected a list"),
+            (sp.eye_array(3), TypeError, "slices: expected a list"),
+            ([np.eye(3)], TypeError, r"slices\[0\]: expected a sparse matrix"),
+            ([sp.coo_array((3, 4))], ValueError, r"slices\[0\]: expected a square matrix"),
+            ([sp.coo_array((3, 3)), sp.coo_array((4, 4))], ValueError, "slices: expected one number of words"),
+            ([sp.eye_array(3).tocoo()], ValueError, r"cell \(0, 0\) relates a word to itself"),
+            ([sp.coo_array(([np.nan], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
+            ([sp.coo_array(([1e300], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
+            ([CosineSlice(np.ones((3, 2)))], ValueError, "cells: the first slice cannot match itself"),
+        ],
+        ids=["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+    )
+    @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+    def test_bad_slices(self, slices, error, message):
+        with pytest.raises(error, match=message):
+            model_of().fit(slices)
+
+    @pytest.mark.parametrize(
+        ("parameters", "error", "message"),
+        [
+            ({"n_components": 0}, ValueError, "n_components"),
+            ({"burn_in": -1}, ValueError, "burn_in"),
+            ({"n_samples": 0}, ValueError, "n_samples"),
+            ({"thin": 0}, ValueError, "thin"),
+            ({"zeros": -1.0}, ValueError, "zeros"),
+            ({"zeros": [1.0]}, ValueError, "zeros"),
+            ({"cells": [None]}, ValueError, "cells"),
+            ({"cells": ["match", None]}, ValueError, "cells"),
+            ({"cells": [None, 0]}, ValueError, "cells"),
+            ({"asymmetric": [2]}, ValueError, "asymmetric"),
+            ({"held_out": 1.0}, ValueError, "held_out"),
+            ({"dtype": "float16"}, ValueError, "dtype"),
+            ({"callback": 3}, TypeError, "callback"),
+            ({"checkpoint": 3}, TypeError, "checkpoint"),
+        ],
+    )
+    def test_bad_parameters(self, parameters, error, message):
+        with pytest.raises(error, match=message):
+            BPTF(**parameters).fit(planted()[2])
+
+    def test_bad_predictions(self):
+        model = model_of(n_samples=1).fit(planted()[2])
+        with pytest.raises(ValueError, match="i: expected numbers of words below 60"):
+            model.predict(60, 0)
+        with pytest.raises(TypeError, match="j: expected numbers of words"):
+            model.predict(0, 0.5)
+        with pytest.raises(ValueError, match="slice"):
+            model.predict(0, 1, 2)
+        with pytest.raises(ValueError, match="slices: expected one for each of 2"):
+            model.add_words([None])
+        with pytest.raises(ValueError, match=r"slices\[0\]: expected a column for each of 60 words"):
+            model.add_words([sp.coo_array((2, 50)), None])
+
+    def test_bad_vectors(self):
+        with pytest.raises(ValueError, match="vectors: expected finite"):
+            CosineSlice(np.array([[np.inf, 1.0]]))
+        with pytest.raises(ValueError, match="vectors: expected a matrix of floats"):
+            CosineSlice(np.ones(3))
+
+
+class TestEffectiveSampleSize:
+    @pytest.mark.parametrize("rho", [-0.5, 0.0, 0.5, 0.9])
+    def test_autoregressive(self, rho):
+        """Of x_t = rho x_(t-1) + e it is n (1 - rho) / (1 + rho)."""
+        rng = np.random.default_rng(0)
+        x = np.zeros(40000)
+        for t, e in enumerate(rng.standard_normal(len(x) - 1)):
+            x[t + 1] = rho * x[t] + e
+        assert effective_sample_size(x) == pytest.approx(len(x) * (1 - rho) / (1 + rho), rel=0.15)
+
+    def test_constant(self):
+        assert effective_sample_size(np.ones(10)) == 1
+
+    def test_too_short(self):
+        with pytest.raises(ValueError, match="trace"):
+            effective_sample_size([1.0, 2.0])
