@@ -143,7 +143,7 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     assert (tmp_path / "out" / "zhang2014-figure2.png").stat().st_size > 10_000
     printed = capsys.readouterr().out
     assert f"Table 2: closest opposites of the GRE ({split})" in printed
-    assert "D=12 sweeps=20+60 zeros=1" in printed
+    assert "D=12 sweeps=20+60 zeros=2" in printed
     assert "not the figures to quote" in printed
 
 
