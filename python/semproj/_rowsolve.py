@@ -104,11 +104,14 @@ def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
     lower, info = lapack.dpotrf(shared, lower=1, clean=1)
     if info != 0:
         return None, 0.0
-    rcond, _ = lapack.dpocon(lower, _norm(shared), uplo="L")
-    if rcond < _SINGULAR:
-        return None, 0.0
     inverse, _ = lapack.dtrtri(lower, lower=1)
-    return np.ascontiguousarray(inverse), float(rcond)
+    # Not LAPACK's estimate, which changes with the signs of components: a fitted model has them turned, and must
+    # solve its rows to the same bits.
+    with np.errstate(over="ignore", invalid="ignore"):
+        rcond = 1.0 / (_norm(shared) * _norm(inverse.T @ inverse))
+    if not rcond >= _SINGULAR:
+        return None, 0.0
+    return np.ascontiguousarray(inverse), rcond
 
 
 def _whitened(factors: Array, inverse: Array, wide: bool, n_threads: int, memory: Array | None) -> Array:

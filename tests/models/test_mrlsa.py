@@ -122,7 +122,9 @@ class TestPolarity:
         signed = {"relations": ("synonym", "antonym"), "polarity": 1, "power": 2, "tol": 0, "max_iter": 300}
         ours = sj.MRLSA(9, **signed, random_state=0).fit(given)
         weights = {"synonym": 1, "antonym": -1}
-        pilsa = sj.PILSA(9, power=2, weights=weights, random_state=0, tol=1e-6, dtype="float64").fit(given)
+        pilsa = sj.PILSA(9, power=2, taper=False, weights=weights, random_state=0, tol=1e-6, dtype="float64").fit(
+            given
+        )
         expected = -pilsa.similarity("word4", WORDS)
         np.testing.assert_allclose(ours.degree("word4", WORDS, "antonym"), expected, atol=2e-3)
         np.testing.assert_allclose(ours.degree("word4", WORDS, "synonym"), -expected, atol=2e-3)
