@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
-import lzma
 import sys
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +14,8 @@ if str(ROOT) not in sys.path:
 
 import semproj as sj  # noqa: E402
 from benchmarks.papers import chang2013, thesauri  # noqa: E402
-from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.chang2013_figures import CLASSES, GRE, TABLE_1, TABLE_2  # noqa: E402
+from tests.models.papering import run_paper, write_lines, write_wordnet  # noqa: E402
 
 CONCEPTS, WORDS = 10, 8  # words of each pole of a concept, the last of which only context vectors know
 KINDS, MEMBERS = 8, 5  # classes, and words of each
@@ -71,13 +67,6 @@ def _wordnet() -> dict[str, str]:
     return {"data.noun": "\n".join(data), "index.noun": "\n".join(index)}
 
 
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
-
-
 def _questions(rng: np.random.Generator) -> list[str]:
     lines = []
     for concept in range(CONCEPTS):
@@ -108,11 +97,7 @@ def data(tmp_path_factory) -> Path:
     """The layout of the data folder, dev and test of everything."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    with tarfile.open(folder / "wordnet30.tar.xz", "w:xz") as archive:
-        for name, text in _wordnet().items():
-            member = tarfile.TarInfo(f"wordnet30/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
+    write_wordnet(folder, _wordnet())
     table, synonyms, antonyms = [], [], []
     for concept in range(CONCEPTS):
         for pole in range(2):
@@ -120,28 +105,23 @@ def data(tmp_path_factory) -> Path:
             table += [f"{mine[n]}\t{mine[n + 1]}\t{theirs[n + 1]}" for n in range(1, 5)]
             synonyms.append("\t".join(mine[4:6]))
             antonyms.append("\t".join([mine[4], theirs[5]]))
-    _write(folder / thesauri.FALLOWS, table)
-    _write(folder / thesauri.ROGET[0], synonyms)
-    _write(folder / thesauri.ROGET[1], antonyms)
+    write_lines(folder / thesauri.FALLOWS, table)
+    write_lines(folder / thesauri.ROGET[0], synonyms)
+    write_lines(folder / thesauri.ROGET[1], antonyms)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(WORDS)]
-    _write(folder / "glove100_words.txt", [_word(*place) for place in places])
+    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     poles = rng.normal(size=(CONCEPTS, 2, 20))
     vectors = np.array([poles[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
     np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
     for split, names in thesauri.SUBCATEGORIES.items():
-        _write(folder / "gre" / f"{split}.txt", _questions(rng))
+        write_lines(folder / "gre" / f"{split}.txt", _questions(rng))
         for name in names:
-            _write(folder / "semeval2012" / "Phase2Answers" / f"Phase2Answers-{name}.txt", _answers(rng))
+            write_lines(folder / "semeval2012" / "Phase2Answers" / f"Phase2Answers-{name}.txt", _answers(rng))
     return folder
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["chang2013", "--data", str(data), "--json", str(file), *arguments])
-    result = json.loads(file.read_text())
-    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
-    return found
+    return run_paper("chang2013", data, tmp_path, *arguments)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
-import lzma
 import sys
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +13,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks.papers import thesauri, yih2012  # noqa: E402
-from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.files import MissingFile  # noqa: E402
 from benchmarks.papers.yih2012_figures import RESOURCES  # noqa: E402
+from tests.models.papering import run_paper, write_lines, write_wordnet  # noqa: E402
 
 CONCEPTS, WORDS = 12, 9  # words of each pole of a concept
 NEW = 8  # of these, only the context vectors know the last
@@ -28,13 +24,6 @@ NEW = 8  # of these, only the context vectors know the last
 def _word(concept: int, pole: int, number: int) -> str:
     """Words of which none is the stem of another."""
     return f"{'bcdfghjklmnp'[concept]}{'au'[pole]}{'bdfgkmnrt'[number]}o"
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
 
 
 def _wordnet() -> dict[str, str]:
@@ -72,11 +61,7 @@ def data(tmp_path_factory) -> Path:
     """The layout of the data folder, dev and test of everything."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    with tarfile.open(folder / "wordnet30.tar.xz", "w:xz") as archive:
-        for name, text in _wordnet().items():
-            member = tarfile.TarInfo(f"wordnet30/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
+    write_wordnet(folder, _wordnet())
     table, synonyms, antonyms, moby = [], [], [], []
     for concept in range(CONCEPTS):
         for pole in range(2):
@@ -86,17 +71,17 @@ def data(tmp_path_factory) -> Path:
             synonyms.append("\t".join(mine[4:7]))
             antonyms.append("\t".join([mine[4], theirs[5]]))
             moby.append(",".join([mine[3], mine[6], mine[7]]))
-    _write(folder / thesauri.FALLOWS, table)
-    _write(folder / thesauri.ROGET[0], synonyms)
-    _write(folder / thesauri.ROGET[1], antonyms)
-    _write(folder / thesauri.MOBY, moby)
+    write_lines(folder / thesauri.FALLOWS, table)
+    write_lines(folder / thesauri.ROGET[0], synonyms)
+    write_lines(folder / thesauri.ROGET[1], antonyms)
+    write_lines(folder / thesauri.MOBY, moby)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(WORDS)]
-    _write(folder / "glove100_words.txt", [_word(*place) for place in places])
+    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     poles = rng.normal(size=(CONCEPTS, 2, 20))
     vectors = np.array([poles[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
     np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
     for split in ("dev", "test"):
-        _write(folder / "gre" / f"{split}.txt", _questions(rng, [0, 2, 4, NEW]))
+        write_lines(folder / "gre" / f"{split}.txt", _questions(rng, [0, 2, 4, NEW]))
     for part_of_speech in thesauri.PARTS_OF_SPEECH:
         for ending in ("train", "val", "test"):
             pairs = []
@@ -104,17 +89,12 @@ def data(tmp_path_factory) -> Path:
                 concept, pole, label = int(rng.integers(CONCEPTS)), int(rng.integers(2)), i % 2
                 other = _word(concept, pole ^ label, int(rng.integers(3, 6)))
                 pairs.append(f"{_word(concept, pole, int(rng.integers(3)))}\t{other}\t{label}")
-            _write(folder / "antsyn" / f"{part_of_speech}-pairs.{ending}", pairs)
+            write_lines(folder / "antsyn" / f"{part_of_speech}-pairs.{ending}", pairs)
     return folder
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["yih2012", "--data", str(data), "--json", str(file), *arguments])
-    result = json.loads(file.read_text())
-    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
-    return found
+    return run_paper("yih2012", data, tmp_path, *arguments)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -211,7 +191,7 @@ def test_questions_on_relations(tmp_path):
     answer = '"bird:robin"\t"oak:tree"\t"fruit:plum"\t"bird:swan"\t"oak:tree"\t"bird:robin"'
     folder = tmp_path / "semeval2012" / "Phase2Answers"
     for name in ("1a", "1b", "1c"):
-        _write(folder / f"Phase2Answers-{name}.txt", [answer])
+        write_lines(folder / f"Phase2Answers-{name}.txt", [answer])
     (dev,) = thesauri.read_relations(tmp_path, "dev").items()
     assert dev[0] == "1a"
     assert dev[1].ratings["bird", "robin"] == 100

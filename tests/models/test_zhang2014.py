@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import lzma
 import sys
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +17,7 @@ from benchmarks.papers import relatedness, thesauri, zhang2014  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
 from semproj.tasks import ClosestOpposite  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
+from tests.models.papering import write_lines, write_wordnet  # noqa: E402
 
 CONCEPTS = 10
 OPPOSED, LINKED, NEW = range(6), 6, 7  # words with antonyms, one with synonyms alone, one with a context alone
@@ -27,13 +25,6 @@ OPPOSED, LINKED, NEW = range(6), 6, 7  # words with antonyms, one with synonyms 
 
 def _word(concept: int, pole: int, number: int) -> str:
     return f"{'bcdfghjklm'[concept]}{'au'[pole]}{'bdfgkmnr'[number]}o"
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
 
 
 def _wordnet() -> dict[str, str]:
@@ -56,11 +47,7 @@ def data(tmp_path_factory) -> Path:
     """The layout of the data folder, dev and test."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    with tarfile.open(folder / "wordnet30.tar.xz", "w:xz") as archive:
-        for name, text in _wordnet().items():
-            member = tarfile.TarInfo(f"wordnet30/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
+    write_wordnet(folder, _wordnet())
     synonyms, antonyms, table = [], [], []
     for concept in range(CONCEPTS):
         for pole in range(2):
@@ -72,13 +59,13 @@ def data(tmp_path_factory) -> Path:
             table.append(
                 f"{mine[0]}\t{mine[3]}|{theirs[0]}\t{theirs[2]}"
             )  # a synonym that is an antonym elsewhere
-    _write(folder / thesauri.ROGET[0], synonyms)
-    _write(folder / thesauri.ROGET[1], antonyms)
-    _write(folder / thesauri.EXPANDED, antonyms[::2])
-    _write(folder / thesauri.COMBINED, antonyms)
-    _write(folder / thesauri.FALLOWS, table)
+    write_lines(folder / thesauri.ROGET[0], synonyms)
+    write_lines(folder / thesauri.ROGET[1], antonyms)
+    write_lines(folder / thesauri.EXPANDED, antonyms[::2])
+    write_lines(folder / thesauri.COMBINED, antonyms)
+    write_lines(folder / thesauri.FALLOWS, table)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(NEW + 1)]
-    _write(folder / "glove100_words.txt", [_word(*place) for place in places])
+    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     # Opposites have like contexts, but not the same.
     concepts, poles = rng.normal(size=(CONCEPTS, 1, 20)), 0.7 * rng.normal(size=(CONCEPTS, 2, 20))
     centres = concepts + poles
@@ -91,7 +78,7 @@ def data(tmp_path_factory) -> Path:
             others = [(concept + i) % CONCEPTS for i in (1, 2, 4, 7)]
             choices = [answer, *(_word(each, int(rng.integers(2)), int(rng.integers(6))) for each in others)]
             lines.append(f"{_word(concept, pole, number)}: {' '.join(rng.permutation(choices))} :: {answer}")
-        _write(folder / "gre" / f"{split}.txt", lines)
+        write_lines(folder / "gre" / f"{split}.txt", lines)
     return folder
 
 

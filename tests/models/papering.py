@@ -1,0 +1,38 @@
+"""What the tests of papers' tables share: files in a fabricated data folder, and a run of the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import tarfile
+from pathlib import Path
+
+from benchmarks.papers.__main__ import main
+
+
+def write_lines(path: Path, lines: list[str]) -> None:
+    """As the data folder has them, compressed where the name says so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "wt", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in lines)
+
+
+def write_wordnet(folder: Path, files: dict[str, str]) -> None:
+    """WordNet's own files, by name, in their archive."""
+    with tarfile.open(folder / "wordnet30.tar.xz", "w:xz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"wordnet30/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+
+
+def run_paper(paper: str, data: Path, tmp_path: Path, *arguments: str) -> dict:
+    """Rows of its tables, by table, dataset, name and metric: each once."""
+    file = tmp_path / "out" / "result.json"
+    main([paper, "--data", str(data), "--json", str(file), *arguments])
+    result = json.loads(file.read_text())
+    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
+    assert len(found) == len(result["rows"])
+    return found
