@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._persist import Persistent
+from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
 from ._validation import check_choice
 from .thesaurus import UnknownWordError, find_word
@@ -33,13 +33,46 @@ def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> A
 
 
 class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
-    """What models of the words of a thesaurus share: finding words."""
+    """What models of the words of a thesaurus share: finding words, and saving them."""
 
+    words_: list[str]
     vocabulary_: dict[str, int]
 
     def __contains__(self, word: object) -> bool:
         check_is_fitted(self, "vocabulary_")
         return find_word(self.vocabulary_, word) is not None
+
+    def _set_words(self, words: Sequence[str]) -> None:
+        self.words_ = list(words)
+        self.vocabulary_ = {word: place for place, word in enumerate(self.words_)}
+
+    def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
+        """The numbers of words, or of the one word; unknown ones of a sequence may be skipped."""
+        check_choice(unknown, "unknown", UNKNOWN)
+        places = []
+        for word in [words] if isinstance(words, str) else words:
+            place = find_word(self.vocabulary_, word)
+            if place is not None:
+                places.append(place)
+            elif unknown == "error" or isinstance(words, str):
+                raise UnknownWordError(f"{name}: {word!r} is not in the thesaurus")
+        return places
+
+    def _get_state(self) -> dict[str, Array]:
+        words, offsets = pack_strings(self.words_)
+        return {**super()._get_state(), "words": words, "word_offsets": offsets}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        arrays = dict(arrays)
+        words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
+        if len(words) != len(arrays["word_vectors_"]):
+            raise ValueError(f"words: expected {len(arrays['word_vectors_'])}, got {len(words)}")
+        super()._set_state(arrays, scalars)
+        self._set_words(words)
+
+
+class SimilarityModel(WordModel):
+    """A model with one measure of how similar words are; a subclass has it for numbers of words."""
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
         """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
@@ -55,19 +88,8 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
         float, or array of shape (len(a), len(b)) without the axis of what is a single word
         """
         check_is_fitted(self, "vocabulary_")
-        rows, columns = self._places(a, unknown), self._places(b, unknown)
+        rows, columns = self._places(a, "a", unknown), self._places(b, "b", unknown)
         return of_words(self._similarity(rows, columns), a, b)
-
-    def _places(self, words: str | Sequence[str], unknown: str) -> list[int]:
-        check_choice(unknown, "unknown", UNKNOWN)
-        places = []
-        for word in [words] if isinstance(words, str) else words:
-            place = find_word(self.vocabulary_, word)
-            if place is not None:
-                places.append(place)
-            elif unknown == "error" or isinstance(words, str):
-                raise UnknownWordError(f"{word!r} is not in the thesaurus")
-        return places
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
         raise NotImplementedError

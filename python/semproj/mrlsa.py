@@ -7,19 +7,18 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import unit_rows
-from ._persist import Persistent, pack_strings, unpack_strings
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
+from ._wordmodel import WordModel
 from .pilsa import signed_matrix
 from .retrieval import top_k
 from .tensor import SparseTensor
-from .thesaurus import Thesaurus, UnknownWordError, find_word
+from .thesaurus import Thesaurus
 from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
@@ -30,27 +29,15 @@ OPPOSITES = (("synonym", "antonym"), ("hypernym", "hyponym"))
 Slices: TypeAlias = "Sequence[str] | Mapping[str, Mapping[str, float]]"
 
 
-class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
+class _Relational(WordModel):
     """Words whose relations are measured by the cosine of one's pivot vector with the other's relation vector.
 
-    A subclass has ``words_``, ``relations_`` and ``_rows(columns, relation)``: vectors of words, dense or sparse.
+    A subclass has ``relations_`` and ``_rows(columns, relation)``: vectors of words, dense or sparse.
     """
 
-    words_: list[str]
     relations_: tuple[str, ...]
     symmetric: Sequence[str]
     pivot: str
-
-    @property
-    def vocabulary_(self) -> dict[str, int]:
-        """The number of each word."""
-        known = self.__dict__.get("_vocabulary")
-        if known is None or len(known) != len(self.words_):
-            known = self.__dict__["_vocabulary"] = {word: i for i, word in enumerate(self.words_)}
-        return cast("dict[str, int]", known)
-
-    def __contains__(self, word: object) -> bool:
-        return find_word(self.vocabulary_, word) is not None
 
     def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
         """How far words are in a relation: ``first`` *relation* ``second``.
@@ -79,7 +66,7 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "words_")
         pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
         self._checked_relation(relation, "relation")
-        one, two = self._columns(first, "first"), self._columns(second, "second")
+        one, two = self._places(first, "first"), self._places(second, "second")
         if len(one) != len(two) and 1 not in (len(one), len(two)):
             raise ValueError(f"second: expected as many words as first, {len(one)}, or one, got {len(two)}")
         degrees = self._cosines(one, pivot, two, relation)
@@ -99,9 +86,9 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "words_")
         if isinstance(words, str):
             raise TypeError(f"words: expected a sequence of words, got the string {words!r}")
-        return self._rows(self._columns(words, "words"), self._checked_relation(relation, "relation"))
+        return self._rows(self._places(words, "words"), self._checked_relation(relation, "relation"))
 
-    def _cosines(self, one: Array, pivot: str, two: Array, relation: str) -> Array:
+    def _cosines(self, one: list[int], pivot: str, two: list[int], relation: str) -> Array:
         left, right = self._rows(one, pivot), self._rows(two, relation)
         if sp.issparse(left):
             # One row against many: scipy does not broadcast sparse rows.
@@ -113,16 +100,9 @@ class _Relational(Persistent, BaseEstimator):  # type: ignore[misc]
             cosines = np.einsum("ij,ij->i", *np.broadcast_arrays(left, right))
         return cast(Array, cosines.astype(np.float32))
 
-    def _rows(self, columns: Array, relation: str) -> Any:
+    def _rows(self, columns: list[int], relation: str) -> Any:
         """Vectors of unit length of words in a slice; zero for a word without any."""
         raise NotImplementedError
-
-    def _columns(self, words: Any, name: str) -> Array:
-        listed = [words] if isinstance(words, str) else list(words)
-        columns = [find_word(self.vocabulary_, word) for word in listed]
-        if None in columns:
-            raise UnknownWordError(f"{name}: {listed[columns.index(None)]!r} is not in the vocabulary")
-        return np.array(columns, np.int64)
 
     def _checked_relation(self, relation: str, name: str) -> str:
         if relation not in self.relations_:
@@ -267,13 +247,12 @@ class MRLSA(_Relational):
             n_threads=self.n_threads,
             progress=self.progress,
         ).fit(SparseTensor.from_slices(slices))
-        self.words_ = list(thesaurus.words)
+        self._set_words(thesaurus.words)
         self.relations_ = relations
         self.word_vectors_ = tucker.factors_[1]
         self.relation_matrices_ = np.ascontiguousarray(np.moveaxis(tucker.core_, 2, 0))
         self.singular_values_ = np.sqrt(np.einsum("kij,kij->j", self.relation_matrices_, self.relation_matrices_))
         self.fit_, self.n_iter_ = tucker.fit_, tucker.n_iter_
-        self.__dict__.pop("_vocabulary", None)
         return self
 
     def top_words(
@@ -293,8 +272,8 @@ class MRLSA(_Relational):
         check_integer(k, "k", low=1)
         pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
         self._checked_relation(relation, "relation")
-        column = self._columns(word, "word")
-        everything = np.arange(len(self.words_))
+        column = self._places(word, "word")
+        everything = list(range(len(self.words_)))
         # For a symmetric relation, the mean of two cosines is the product of vectors twice as long.
         sides = [(pivot, relation), (relation, pivot)] if relation in self.symmetric else [(pivot, relation)]
         query = np.concatenate([self._rows(column, mine) for mine, _ in sides], axis=1)
@@ -302,9 +281,9 @@ class MRLSA(_Relational):
         wanted = min(k + 1, len(self.words_))
         ids, scores = top_k(query, corpus, wanted, metric="inner_product", n_threads=self.n_threads)
         found = [(self.words_[i], float(s) / len(sides)) for i, s in zip(ids[0], scores[0], strict=True)]
-        return [pair for pair in found if pair[0] != self.words_[int(column[0])]][:k]
+        return [pair for pair in found if pair[0] != self.words_[column[0]]][:k]
 
-    def _rows(self, columns: Array, relation: str) -> Array:
+    def _rows(self, columns: list[int], relation: str) -> Array:
         S = self.relation_matrices_[self.relations_.index(relation)]
         scaled = S * self._powers()
         chosen = np.ascontiguousarray(self.word_vectors_[columns])
@@ -323,14 +302,7 @@ class MRLSA(_Relational):
     def _get_parameters_to_save(self) -> dict[str, Any]:
         return {**super()._get_parameters_to_save(), "checkpoint": None}
 
-    def _get_state(self) -> dict[str, Array]:
-        state = super()._get_state()
-        state["words"], state["word_offsets"] = pack_strings(self.words_)
-        return state
-
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
-        arrays = dict(arrays)
-        self.words_ = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
         super()._set_state(arrays, {**scalars, "relations_": tuple(scalars["relations_"])})
 
 
@@ -374,12 +346,12 @@ class RawRelations(_Relational):
         relations, slices = _weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
-        self.words_, self.relations_ = list(thesaurus.words), relations
+        self._set_words(thesaurus.words)
+        self.relations_ = relations
         self._by_word = [matrix.T.tocsr() for matrix in slices]
-        self.__dict__.pop("_vocabulary", None)
         return self
 
-    def _rows(self, columns: Array, relation: str) -> Any:
+    def _rows(self, columns: list[int], relation: str) -> Any:
         rows = self._by_word[self.relations_.index(relation)][columns]
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()
         return sp.diags(1 / np.where(norms > 0, norms, 1.0)) @ rows

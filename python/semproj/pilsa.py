@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._persist import pack_strings, unpack_strings
 from ._types import Array
 from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
-from ._wordmodel import WordModel, cosines
+from ._wordmodel import SimilarityModel, cosines
 from .lsa import LSA
 from .retrieval import top_k
 from .thesaurus import Thesaurus
@@ -100,7 +99,7 @@ def signed_tfidf(
     return W
 
 
-class PILSA(WordModel):
+class PILSA(SimilarityModel):
     """Polarity inducing latent semantic analysis (Yih, Zweig and Platt 2012).
 
     The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). With its
@@ -271,7 +270,7 @@ class PILSA(WordModel):
         check_is_fitted(self, "word_vectors_")
         if isinstance(words, str):
             raise TypeError(f"words: expected a sequence of words, got the string {words!r}")
-        rows: Array = self.word_vectors_[self._places(words, unknown)]
+        rows: Array = self.word_vectors_[self._places(words, "words", unknown)]
         return rows
 
     def most_similar(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
@@ -297,7 +296,7 @@ class PILSA(WordModel):
 
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
         check_is_fitted(self, "word_vectors_")
-        places = self._places(words, unknown)
+        places = self._places(words, "words", unknown)
         k = check_integer(k, "k", low=1, high=len(self.words_) - 1)
         if not places:
             return []
@@ -313,25 +312,9 @@ class PILSA(WordModel):
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
         return cosines(self.word_vectors_[rows], self.word_vectors_[columns])
 
-    def _set_words(self, words: list[str]) -> None:
-        self.words_ = list(words)
-        self.vocabulary_ = dict(zip(self.words_, range(len(self.words_)), strict=True))
-
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters = super()._get_parameters_to_save()
         return {**parameters, "weights": None if self.weights is None else dict(self.weights)}
-
-    def _get_state(self) -> dict[str, Array]:
-        words, offsets = pack_strings(self.words_)
-        return {**super()._get_state(), "words": words, "word_offsets": offsets}
-
-    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
-        arrays = dict(arrays)
-        words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
-        if len(words) != len(arrays["word_vectors_"]):
-            raise ValueError(f"words: expected {len(arrays['word_vectors_'])}, got {len(words)}")
-        super()._set_state(arrays, scalars)
-        self._set_words(words)
 
 
 def _fading(k: int, taper: bool) -> Array:
@@ -355,7 +338,7 @@ def _unit_words(components: Array, values: Array, power: float, taper: bool) -> 
     return np.ascontiguousarray((scaled * scale).T), lengths
 
 
-class _RawModel(WordModel):
+class _RawModel(SimilarityModel):
     """Columns of a thesaurus's signed matrix, compared as they are."""
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
@@ -369,7 +352,8 @@ class _RawModel(WordModel):
         thesaurus : Thesaurus
         """
         columns = self._columns(thesaurus).T.tocsr()
-        self._rows, self.vocabulary_ = columns, thesaurus.vocabulary
+        self._rows = columns
+        self._set_words(thesaurus.words)
         return self
 
     def _columns(self, thesaurus: Thesaurus) -> Any:

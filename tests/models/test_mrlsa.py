@@ -273,7 +273,7 @@ def test_bad_parameters(given, options, message):
 
 
 def test_bad_words_and_relations(given, model):
-    with pytest.raises(UnknownWordError, match="second: 'nobody' is not in the vocabulary"):
+    with pytest.raises(UnknownWordError, match="second: 'nobody' is not in the thesaurus"):
         model.degree("word1", ["word2", "nobody"], "antonym")
     with pytest.raises(
         ValueError, match="relation: expected one of 'synonym', 'antonym', 'hypernym', got 'meronym'"
