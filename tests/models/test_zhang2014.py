@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -124,6 +125,8 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     assert found["2", "W&R BPTF", "f1"]["paper"] == {"dev": 0.88, "test": 0.82}[split]
     assert found["2", "Roget lookup*", "recall"]["paper"] == {"dev": 0.35, "test": 0.31}[split]
     assert found["2", "W&R BPMF+zeros", "f1"]["paper"] is None
+    assert ours("W&R BPTF, one draw") < ours("W&R BPTF"), "averaging over draws helps"
+    assert abs(ours("W&R BPTF, one draw, metric") - ours("W&R BPTF, one draw")) < 0.2
     # Without zeros cells are fitted better, and questions answered worse.
     errors = [found["Figure 2", name, "mae"]["ours"] for name in zhang2014.SAMPLED]
     assert errors[0] < min(errors[1:])
@@ -132,6 +135,9 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     assert f"Table 2: closest opposites of the GRE ({split})" in printed
     assert "D=12 sweeps=20+60 zeros=2" in printed
     assert "not the figures to quote" in printed
+    gains = re.findall(r"W&R, seed \d: the metric takes (-?[\d.]+)% off", printed)
+    assert len(gains) == 2
+    assert all(float(gain) > 0 for gain in gains)
 
 
 def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
