@@ -44,18 +44,17 @@ SIGNED = {name: weight for name, weight in DEFAULT_WEIGHTS.items() if name != "h
 SYNONYMS = {name: weight for name, weight in SIGNED.items() if weight > 0}
 OPPOSITES = {"synonym": SYNONYMS, "antonym": {name: -weight for name, weight in SIGNED.items() if weight < 0}}
 ABOVE_AND_BELOW = {"hypernym": {"hypernym": 1.0}, "hyponym": {"hyponym": 1.0}}
-FOUR_LAYERS = {
-    **OPPOSITES,
-    **ABOVE_AND_BELOW,
-    "synonym": {**SYNONYMS, "hypernym": DEFAULT_WEIGHTS["hypernym"]},
-}
+FOUR_LAYERS = {**OPPOSITES, **ABOVE_AND_BELOW}
 
 # Chosen on dev, as the paper's ranks and scales are.
 DIMENSION = 300
 POLARITY = 0.5
 SCALES = {"hypernym": 0.25, "hyponym": 0.25}  # the paper's largest of three
 LEVELS = 20  # of hypernyms for class inclusion: all there are
-INCLUSION: dict[str, Any] = {"power": 0.5, "row_scaling": 0.25}
+# Whether one word is above the other is all that class inclusion asks: slices of it have the contrary taken away.
+ABOVE_NOT_BELOW = {"hypernym": 1.0, "hyponym": -0.5}
+BELOW_NOT_ABOVE = {"hyponym": 1.0, "hypernym": -0.5}
+INCLUSION: dict[str, Any] = {"polarity": 0.5, "power": 0.5, "row_scaling": 0.25}
 INCLUSION_DIMENSION = 100
 
 TITLES = {"1": "closest opposites of the GRE", "2": "class inclusion, MaxDiff accuracy in percent"}
@@ -64,7 +63,7 @@ NOTES = (
     "which is not public",
     "slices of opposite relations in MRLSA deny each other by half (polarity; the paper's is 0, and 1 is PILSA)",
     "words similar or derived are synonyms of weight 0.5, contrasts antonyms of weight 0.25, in all models; "
-    "hypernyms, where there are, are synonyms of weight 0.25 too (PILSA+hypernyms, and beside their own slice)",
+    "PILSA+hypernyms has hypernyms as synonyms of weight 0.25",
     "embedding: of words that no thesaurus has, by spelling, then by neighbours in GloVe",
     "Table 2: RawTensor and MRLSA have hypernyms and hyponyms of all levels, and the degree of a pair is that of "
     "its order minus that of the reverse; one-way is without the reverse",
@@ -208,13 +207,13 @@ def _models_of_inclusion(
 ) -> Iterator[Fitted]:
     asked = options.rows or MODELS
     k = _dimension(INCLUSION_DIMENSION, thesaurus, options)
-    # The slice of hyponyms has hypernyms taken away, also where these are no slice.
-    two = {"synonym": {"synonym": 1.0}, "hyponym": {"hyponym": 1.0, "hypernym": -POLARITY}}
-    four = {"synonym": {"synonym": 1.0}, "antonym": {"antonym": 1.0}, **ABOVE_AND_BELOW}
+    above_and_below = {"hypernym": ABOVE_NOT_BELOW, "hyponym": BELOW_NOT_ABOVE}
+    two = {"synonym": {"synonym": 1.0}, "hyponym": BELOW_NOT_ABOVE}
+    four = {"synonym": {"synonym": 1.0}, "antonym": {"antonym": 1.0}, **above_and_below}
     models: dict[str, Any] = {
         "RawTensor": sj.RawRelations(relations=("synonym", "hyponym")),
         "MRLSA:Syn+Hypo": sj.MRLSA(k, relations=two, random_state=0, **INCLUSION),
-        "MRLSA:4-layers": sj.MRLSA(k, relations=four, polarity=POLARITY, random_state=0, **INCLUSION),
+        "MRLSA:4-layers": sj.MRLSA(k, relations=four, random_state=0, **INCLUSION),
     }
     if resources.paper is None:  # the other rows are of WordNet alone
         models = {name: model for name, model in models.items() if name == "MRLSA:4-layers"}

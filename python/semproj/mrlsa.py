@@ -24,7 +24,7 @@ from .tucker import Tucker
 __all__ = ["MRLSA", "RawRelations"]
 
 SYMMETRIC = ("synonym", "antonym", "similar", "derived")
-OPPOSITES = (("synonym", "antonym"), ("hypernym", "hyponym"))
+OPPOSITES = ("synonym", "antonym")
 
 Slices: TypeAlias = "Sequence[str] | Mapping[str, Mapping[str, float]]"
 
@@ -125,8 +125,9 @@ class MRLSA(_Relational):
         the relations that it is the sum of, ``{"synonym": {"synonym": 1, "similar": 0.5}, "antonym": {"antonym":
         1}}``; of these the thesaurus needs one for each slice.
     polarity : float, default 0.5
-        How far a relation denies its opposite, from 0 (the paper's) to 1: of synonyms and antonyms, hypernyms and
-        hyponyms, where both are slices, each has this times the other's weights taken away. See the notes.
+        How far synonyms deny antonyms and the other way round, from 0 (the paper's) to 1: where both are slices,
+        each has this times the other's weights taken away. See the notes. Other relations are left alone; what
+        denies them can be given as negative weights in `relations`.
     scales : mapping of str to float, or None
         Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
     symmetric : sequence of str, default ("synonym", "antonym", "similar", "derived")
@@ -161,7 +162,7 @@ class MRLSA(_Relational):
     -----
     A Tucker decomposition does not see signs: that "little" is the antonym of "big" makes both words, and both
     entries, directions of their own, and a space of k dimensions has k poles where that of PILSA has k oppositions
-    of two poles each. With polarity c, slices A and B of opposite relations become A - c B and B - c A, in which
+    of two poles each. With polarity c, their slices A and B become A - c B and B - c A, in which
     the difference of two poles weighs (1 + c) / (1 - c) times as much as their sum. At 1 the two slices are the
     same up to the sign, and the model of synonyms and antonyms is PILSA.
 
@@ -409,10 +410,9 @@ def _slice_weights(thesaurus: Thesaurus, relations: Slices, polarity: float) -> 
             raise ValueError(
                 f"relations: {name!r}: expected relations of the thesaurus ({have}), got {list(each)}"
             )
-    for one, other in OPPOSITES:
-        if polarity and one in weights and other in weights:
-            first, second = weights[one], weights[other]
-            both = dict.fromkeys([*first, *second])
-            weights[one] = {name: first.get(name, 0.0) - polarity * second.get(name, 0.0) for name in both}
-            weights[other] = {name: second.get(name, 0.0) - polarity * first.get(name, 0.0) for name in both}
+    if polarity and all(name in weights for name in OPPOSITES):
+        first, second = (weights[name] for name in OPPOSITES)
+        both = dict.fromkeys([*first, *second])
+        for name, mine, theirs in zip(OPPOSITES, (first, second), (second, first), strict=True):
+            weights[name] = {each: mine.get(each, 0.0) - polarity * theirs.get(each, 0.0) for each in both}
     return weights

@@ -143,9 +143,18 @@ class TestPolarity:
         below[0, 1:3] = 1
         above = np.transpose(below)
         given = sj.Thesaurus(words, words, {"synonym": syn, "hypernym": above, "hyponym": below})
-        raw = sj.RawRelations(relations=("synonym", "hypernym", "hyponym"), polarity=0.5).fit(given)
+        slices = {
+            "synonym": {"synonym": 1.0},
+            "hypernym": {"hypernym": 1.0, "hyponym": -0.5},
+            "hyponym": {"hyponym": 1.0, "hypernym": -0.5},
+        }
+        raw = sj.RawRelations(relations=slices).fit(given)
         assert raw.degree("bird", "robin", "hyponym") > 0 > raw.degree("robin", "bird", "hyponym")
         assert raw.degree("robin", "bird", "hypernym") > 0 > raw.degree("bird", "robin", "hypernym")
+
+        # Polarity is of synonyms and antonyms alone.
+        plain = sj.RawRelations(relations=tuple(slices), polarity=0.5).fit(given)
+        assert plain.degree("bird", "robin", "hyponym") > plain.degree("robin", "bird", "hyponym") == 0
 
     def test_a_slice_whose_opposite_is_none(self, given):
         alone = sj.MRLSA(5, relations=("synonym", "hypernym"), polarity=0.9, random_state=0).fit(given)

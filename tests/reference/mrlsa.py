@@ -6,13 +6,11 @@ import numpy as np
 
 
 def polarised(relations: dict[str, np.ndarray], polarity: float) -> dict[str, np.ndarray]:
-    """Each of two opposite slices minus a part of the other."""
-    slices = dict(relations)
-    for one, other in (("synonym", "antonym"), ("hypernym", "hyponym")):
-        if one in slices and other in slices:
-            slices[one] = relations[one] - polarity * relations[other]
-            slices[other] = relations[other] - polarity * relations[one]
-    return slices
+    """Synonyms and antonyms, each minus a part of the other; other slices as they are."""
+    if not {"synonym", "antonym"} <= set(relations):
+        return relations
+    synonym, antonym = relations["synonym"], relations["antonym"]
+    return {**relations, "synonym": synonym - polarity * antonym, "antonym": antonym - polarity * synonym}
 
 
 def weighted(relations: dict[str, np.ndarray], row_scaling: float = 0.0) -> dict[str, np.ndarray]:
