@@ -36,7 +36,8 @@ MODELS = (
     "MRLSA:Syn+Ant",
     "MRLSA:Syn+Hypo",
     "MRLSA:4-layers",
-    "MRLSA:4-layers+embedding",
+    "MRLSA:4-layers+pivot",
+    "MRLSA:4-layers+pivot+embedding",
 )
 
 # PILSA's weights, by their signs, are those of two slices; hypernyms count with the other two.
@@ -45,6 +46,7 @@ SYNONYMS = {name: weight for name, weight in SIGNED.items() if weight > 0}
 OPPOSITES = {"synonym": SYNONYMS, "antonym": {name: -weight for name, weight in SIGNED.items() if weight < 0}}
 ABOVE_AND_BELOW = {"hypernym": {"hypernym": 1.0}, "hyponym": {"hyponym": 1.0}}
 FOUR_LAYERS = {**OPPOSITES, **ABOVE_AND_BELOW}
+WITH_PIVOT = {**FOUR_LAYERS, "synonym": {**SYNONYMS, "hypernym": DEFAULT_WEIGHTS["hypernym"]}}
 
 # Chosen on dev, as the paper's ranks and scales are.
 DIMENSION = 300
@@ -61,7 +63,8 @@ TITLES = {"1": "closest opposites of the GRE", "2": "class inclusion, MaxDiff ac
 NOTES = (
     "the paper's figures beside WordNet+Fallows (Table 1) and WordNet+Fallows+Roget (Table 2) are of Encarta, "
     "which is not public",
-    "slices of opposite relations in MRLSA deny each other by half (polarity; the paper's is 0, and 1 is PILSA)",
+    "synonyms and antonyms deny each other by half in MRLSA (polarity; the paper's is 0, and 1 is PILSA)",
+    "pivot: hypernyms are in the slice of synonyms too, with weight 0.25, and not only in their own",
     "words similar or derived are synonyms of weight 0.5, contrasts antonyms of weight 0.25, in all models; "
     "PILSA+hypernyms has hypernyms as synonyms of weight 0.25",
     "embedding: of words that no thesaurus has, by spelling, then by neighbours in GloVe",
@@ -153,20 +156,24 @@ def _models_of_opposites(
         two = sj.MRLSA(k, relations=OPPOSITES, polarity=POLARITY, random_state=0)
         fitted = _fitted("MRLSA:Syn+Ant", two, thesaurus)
         yield Fitted(fitted.name, Opposites(two), fitted.seconds, fitted.setting)
-    if "MRLSA:4-layers" not in asked and "MRLSA:4-layers+embedding" not in asked:
-        return
-    four = sj.MRLSA(k, relations=FOUR_LAYERS, polarity=POLARITY, scales=SCALES, random_state=0)
-    fitted = _fitted("MRLSA:4-layers", four, thesaurus)
     if "MRLSA:4-layers" in asked:
+        four = sj.MRLSA(k, relations=FOUR_LAYERS, polarity=POLARITY, scales=SCALES, random_state=0)
+        fitted = _fitted("MRLSA:4-layers", four, thesaurus)
         yield Fitted(fitted.name, Opposites(four), fitted.seconds, fitted.setting)
-    if "MRLSA:4-layers+embedding" in asked:
-        name = "MRLSA:4-layers+embedding"
+    pivot, embedded = "MRLSA:4-layers+pivot", "MRLSA:4-layers+pivot+embedding"
+    if pivot not in asked and embedded not in asked:
+        return
+    four = sj.MRLSA(k, relations=WITH_PIVOT, polarity=POLARITY, scales=SCALES, random_state=0)
+    fitted = _fitted(pivot, four, thesaurus)
+    if pivot in asked:
+        yield Fitted(pivot, Opposites(four), fitted.seconds, fitted.setting)
+    if embedded in asked:
         try:
             extended = ExtendedOpposites(four, shelf.lemmatizer, shelf.context)
         except MissingFile as missing:
-            report.skip(f"{resources.name} {name}: skipped, {missing}")
+            report.skip(f"{resources.name} {embedded}: skipped, {missing}")
         else:
-            yield Fitted(name, extended, fitted.seconds, fitted.setting)
+            yield Fitted(embedded, extended, fitted.seconds, fitted.setting)
 
 
 def _class_inclusion(report: Report, shelf: thesauri.Shelf, options: Options) -> None:

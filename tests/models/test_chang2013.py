@@ -137,10 +137,10 @@ def test_both_tables_of_a_split(split, data, tmp_path, capsys):
     everything = "WordNet+similar+derived+Fallows+Roget"
     for baseline in ("Lookup", "RawTensor"):
         assert gre(f"{everything} {baseline}") < 0.6
-    for model in ("PILSA", "MRLSA:Syn+Ant", "MRLSA:4-layers"):
+    for model in ("PILSA", "MRLSA:Syn+Ant", "MRLSA:4-layers", "MRLSA:4-layers+pivot"):
         assert gre(f"{everything} {model}", "precision") > 0.9
         assert gre(f"{everything} {model}", "recall") <= 0.75  # a quarter of the targets is in no thesaurus
-    assert gre(f"{everything} MRLSA:4-layers+embedding", "recall") > 0.9
+    assert gre(f"{everything} MRLSA:4-layers+pivot+embedding", "recall") > 0.9
     datasets = {"dev": ["1a"], "test": ["1b", "1c", "1d", "avg"]}[split]
     assert {place[1] for place in found if place[0] == "2"} == set(datasets)
     for dataset in datasets:
@@ -188,11 +188,13 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
     for name in ("wordnet30.tar.xz", "gre/dev.txt"):
         (partial / name).parent.mkdir(parents=True, exist_ok=True)
         (partial / name).symlink_to(data / name)
-    found = _run(partial, tmp_path, "--dimension", "20", "--rows", "RawTensor", "MRLSA:4-layers+embedding")
+    found = _run(partial, tmp_path, "--dimension", "20", "--rows", "RawTensor", "MRLSA:4-layers+pivot+embedding")
     assert {place[2] for place in found} == {"WordNet RawTensor", "WordNet+similar+derived RawTensor"}
     printed = capsys.readouterr().out
     assert f"WordNet+Fallows: skipped, {partial / thesauri.FALLOWS} is missing" in printed
-    assert f"WordNet MRLSA:4-layers+embedding: skipped, {partial / 'glove100_words.txt'} is missing" in printed
+    assert (
+        f"WordNet MRLSA:4-layers+pivot+embedding: skipped, {partial / 'glove100_words.txt'} is missing" in printed
+    )
     assert "Phase2Answers-1a.txt is missing, skipped" in printed
     with pytest.raises(SystemExit, match=r"nothing to measure for --split test: gre: .*test\.txt is missing"):
         _run(partial, tmp_path, "--split", "test", "--datasets", "gre")

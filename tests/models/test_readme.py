@@ -10,7 +10,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 def test_code_blocks(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     monkeypatch.chdir(tmp_path)
     names = {}
     for number, block in enumerate(blocks, start=1):
