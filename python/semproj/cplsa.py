@@ -78,6 +78,8 @@ n_threads, progress
     0
     """
 
+    _arrays = (*JPLSA._arrays, "gaps_")
+    _scalars = (*JPLSA._scalars, "projection_")
     _identifying = (*JPLSA._identifying, "coupling", "norm", "projection_tol", "max_projection_iter")
 
     def __init__(
