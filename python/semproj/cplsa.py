@@ -34,7 +34,7 @@ class CPLSA(JPLSA):
         acts like a change of the logarithms of topics by at most coupling / tokens. 0 is PLSA of all documents,
         infinity makes the fractions equal.
     norm : {"l1", "l2"}, default "l1"
-    projection_tol : float, above 0, default 1e-5
+    projection_tol : float, above 0, default 2e-6
         A projection is done when it is within this many nats for each token of the best; with an infinite
         coupling, when no fractions of topics differ by more than this and 1e-6.
     max_projection_iter : int, default 100
@@ -88,7 +88,7 @@ n_threads, progress
         *,
         coupling: float = 100.0,
         norm: str = "l1",
-        projection_tol: float = 1e-5,
+        projection_tol: float = 2e-6,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
         alpha: float = 1.1,
