@@ -85,6 +85,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   }
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
+  evaluated_ = false;
   if (one_is_empty() || coupling_.weight == 0) std::fill_n(multipliers_.get(), stride_, 0.0f);
   cut_to_constraint(multipliers_.get());
   Evaluation now = evaluate(multipliers_.get(), true);
@@ -131,6 +132,8 @@ double PairProjector::allowed_gap() const {
 }
 
 void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
+  const bool cached = evaluated_ && sides_[0].pass.fits_cache(sides_[0].tokens.n + sides_[1].tokens.n);
+  evaluated_ = true;
   second_first_ = !second_first_;  // the side that was last is still in cache
   for (int i = 0; i < 2; ++i) {
     const int s = second_first_ ? 1 - i : i;
@@ -140,7 +143,7 @@ void PairProjector::evaluate_sides(const float* multipliers, bool squares, Token
     table_.tilt(side.theta.get(), multipliers, static_cast<float>(scale), stride_, side.tilted.get());
     if (squares) std::fill_n(side.squares.get(), stride_, 0.0f);
     sums[s] = side.pass.run(side.tilted.get(), side.tokens.words, side.tokens.counts, side.tokens.n,
-                            side.ratios, squares ? side.squares.get() : nullptr);
+                            side.ratios, cached, squares ? side.squares.get() : nullptr);
   }
 }
 

@@ -93,6 +93,7 @@ class PairProjector {
   AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_;
   AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
   int64_t n_remembered_ = 0, n_steps_ = 0;
+  bool evaluated_ = false;  // this pair, so that its rows may be in cache
   bool second_first_ = false;
   bool bounded_ = false;  // whether steps are those of the bound
   double stiffness_ = 1;  // of the quadratic of step_in_ball

@@ -66,7 +66,7 @@ inline void lane_totals(const V* v, float* out) {
   }
 }
 
-template <int kGroup, bool kSquares>
+template <int kGroup, bool kSquares, bool kPrefetch>
 TokenSums document_in_groups(const float* theta, const float* rows, int64_t stride, const int32_t* words,
                              const float* counts, int64_t n, float* ratios, float* sums, float* squares) {
   float probability[kTopicSegment], kept[kTopicSegment];
@@ -81,8 +81,10 @@ TokenSums document_in_groups(const float* theta, const float* rows, int64_t stri
     }
     V dots[kGroup] = {};
     for (int64_t c = 0; c < stride; c += kTopicLanes) {
+      if constexpr (kPrefetch) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) __builtin_prefetch(next[i] + c);
+        for (int i = 0; i < kGroup; ++i) __builtin_prefetch(next[i] + c);
+      }
 #pragma GCC unroll 4
       for (int v = 0; v < kPerLine; ++v) {
         const V mine = load(theta + c + v * kWide);
@@ -129,12 +131,14 @@ TokenSums document_in_groups(const float* theta, const float* rows, int64_t stri
 }
 
 TokenSums document(const float* theta, const float* rows, int64_t stride, const int32_t* words,
-                   const float* counts, int64_t n, float* ratios, float* sums, float* squares) {
-  const auto run = stride < kLongRow
-                       ? (squares == nullptr ? &document_in_groups<kMostTogether, false>
-                                             : &document_in_groups<kMostTogether, true>)
-                       : (squares == nullptr ? &document_in_groups<4, false> : &document_in_groups<4, true>);
-  return run(theta, rows, stride, words, counts, n, ratios, sums, squares);
+                   const float* counts, int64_t n, float* ratios, float* sums, float* squares, bool cached) {
+  const auto in_groups = [&]<int kGroup>(Numbers<kGroup>) {
+    const auto run = squares != nullptr ? &document_in_groups<kGroup, true, true>
+                     : cached           ? &document_in_groups<kGroup, false, false>
+                                        : &document_in_groups<kGroup, false, true>;
+    return run(theta, rows, stride, words, counts, n, ratios, sums, squares);
+  };
+  return stride < kLongRow ? in_groups(Numbers<kMostTogether>{}) : in_groups(Numbers<4>{});
 }
 
 // The columns of kVectors vectors, their sums in registers.
