@@ -57,8 +57,8 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
       gaps[d / 2] = found.gap;
       evaluations += found.evaluations;
       unconverged += found.converged ? 0 : 1;
-      if (!update) continue;
       std::copy_n(mine.multipliers(), n_topics, multipliers.row(d / 2));
+      if (!update) continue;
       for (int side = 0; side < 2; ++side, used += stride) {
         std::copy_n(mine.tilted(side), stride, used);
         mine.update_tilted(side, prior);

@@ -21,7 +21,7 @@
 //
 // A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
 // - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
-// for an infinite coupling when max |f1 - f2| is at most tol and 1e-6. It gives up after max_evaluations, or
+// for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, or
 // when rounding keeps the gap from falling.
 //
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought

@@ -8,7 +8,6 @@ namespace semproj {
 namespace {
 
 constexpr double kRounding = 3e-7;          // of h, for each token
-constexpr double kEqualFractions = 1e-6;    // what an infinite coupling asks for
 constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
 constexpr int64_t kPatience = 12;           // evaluations in which the gap must have fallen
 constexpr float kLeastSharpness = 0.05f;
@@ -127,7 +126,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
 }
 
 double PairProjector::allowed_gap() const {
-  if (std::isinf(coupling_.weight)) return std::min(coupling_.tol, kEqualFractions);
+  if (std::isinf(coupling_.weight)) return coupling_.tol;
   return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * coupling_.weight;
 }
 

@@ -105,6 +105,7 @@ class TopicModel(RowTransformer):
                 if self.callback is not None and self.callback(sweep, self._current(documents, arrays), objective):
                     break
         arrays["words"] = words.values(threads)
+        self._finish(corpus, words, arrays, threads)
         return objectives
 
     def _sweep(
@@ -119,6 +120,11 @@ class TopicModel(RowTransformer):
         return sum(
             _core.plsa_sweep(corpus, words, arrays["theta"], float(self.alpha), float(self.beta), update, threads)
         )
+
+    def _finish(
+        self, corpus: _core.TopicCorpus, words: _core.TopicWords, arrays: dict[str, Array], threads: int
+    ) -> None:
+        """What is left to do after the last sweep."""
 
     def _corpus(self, documents: Documents, threads: int) -> _core.TopicCorpus:
         return _core.TopicCorpus(
@@ -342,4 +348,4 @@ def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else float(value)
+    return value if isinstance(value, (str, type(None))) else float(value)

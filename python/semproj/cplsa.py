@@ -14,8 +14,12 @@ from ._topics import Documents
 from ._types import Array
 from ._validation import as_counts, check_choice, check_coupling, check_integer, check_positive
 from .jplsa import JPLSA
+from .kernels import EQUAL_FRACTIONS
 
 __all__ = ["CPLSA"]
+
+_NATS_PER_TOKEN = 2e-6
+_EQUAL_IN_SWEEPS = 3e-5
 
 
 class CPLSA(JPLSA):
@@ -34,9 +38,11 @@ class CPLSA(JPLSA):
         changes the logarithms of a document's topics by at most coupling / tokens. 0 is PLSA of all documents,
         infinity makes the fractions equal. A small one lets each language have topics of its own.
     norm : {"l1", "l2"}, default "l1"
-    projection_tol : float, above 0, default 2e-6
+    projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best; with an infinite
-        coupling, when no fractions of topics differ by more than this and 1e-6.
+        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 3e-5 with an infinite
+        coupling, where an error is of second order in the objective; after the last sweep the fractions are made
+        equal within 1e-6.
     max_projection_iter : int, default 100
         Evaluations of a projection in a sweep at most.
     vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, callback, random_state, \
@@ -48,10 +54,10 @@ n_threads, progress
     doc_topics_ : list of two float32 arrays of shape (n_documents, n_components)
         p(topic | document) of each language. Not saved with the model.
     multipliers_ : float32 array of shape (n_documents, n_components)
-        The dual variables of each pair's projection in the last sweep. Not saved with the model.
+        The dual variables of each pair's projection. Not saved with the model.
     gaps_ : float64 array of shape (n_documents,)
-        How far each projection of the last sweep was from the best, at most, in nats; with an infinite coupling,
-        the largest difference of two fractions. A pair with an empty side is not coupled.
+        How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
+        difference of two fractions. A pair with an empty side is not coupled.
     projection_ : list of dict
         Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
         `projection_tol`; "gap", the largest.
@@ -88,7 +94,7 @@ n_threads, progress
         *,
         coupling: float = np.inf,
         norm: str = "l1",
-        projection_tol: float = 2e-6,
+        projection_tol: float | None = None,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
         alpha: float = 1.1,
@@ -131,6 +137,33 @@ n_threads, progress
         update: bool,
         threads: int,
     ) -> float:
+        tol = self.projection_tol
+        if tol is None:
+            tol = _EQUAL_IN_SWEEPS if np.isinf(self.coupling) else _NATS_PER_TOKEN
+        objective, evaluations, unconverged = self._projected(corpus, words, arrays, tol, update, threads)
+        if update:
+            gap = float(arrays["gaps"].max())
+            self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
+        return objective
+
+    def _finish(
+        self, corpus: _core.TopicCorpus, words: _core.TopicWords, arrays: dict[str, Array], threads: int
+    ) -> None:
+        """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
+        most = EQUAL_FRACTIONS if np.isinf(self.coupling) else _NATS_PER_TOKEN
+        tol = most if self.projection_tol is None else min(self.projection_tol, most)
+        self._projected(corpus, words, arrays, tol, False, threads)
+
+    def _projected(
+        self,
+        corpus: _core.TopicCorpus,
+        words: _core.TopicWords,
+        arrays: dict[str, Array],
+        tol: float,
+        update: bool,
+        threads: int,
+    ) -> tuple[float, int, int]:
+        """The objective, and evaluations and pairs that did not reach the tolerance."""
         likelihood, prior, evaluations, unconverged = _core.cplsa_sweep(
             corpus,
             words,
@@ -141,15 +174,12 @@ n_threads, progress
             float(self.beta),
             float(self.coupling),
             self.norm == "l2",
-            float(self.projection_tol),
+            tol,
             int(self.max_projection_iter),
             update,
             threads,
         )
-        if update:
-            gap = float(arrays["gaps"].max())
-            self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
-        return likelihood + prior
+        return likelihood + prior, evaluations, unconverged
 
     def _start(self, documents: Documents) -> dict[str, Array]:
         self._records: list[dict[str, Any]] = []
@@ -201,5 +231,6 @@ n_threads, progress
         super()._check_parameters()
         check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
-        check_positive(self.projection_tol, "projection_tol")
+        if self.projection_tol is not None:
+            check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Projection", "project", "project_posteriors", "weighted_row_solve"]
 
+EQUAL_FRACTIONS = 1e-6  # what an infinite coupling asks of topics
 STORAGES = ("float32", "float16", "int8", "float64")
 
 
@@ -324,7 +325,7 @@ def project_posteriors(
         evaluations,
         coupling,
         norm == "l2",
-        tol,
+        min(tol, EQUAL_FRACTIONS) if np.isinf(coupling) else tol,
         max_iter,
         threads,
     )
