@@ -52,6 +52,8 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
 void register_alignment(py::module_& m);
 void register_bptf(py::module_& m);
 void register_config(py::module_& m);
+void register_cplsa(py::module_& m);
+void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_symmetric(py::module_& m);
 void register_retrieve(py::module_& m);

@@ -14,6 +14,8 @@ PYBIND11_MODULE(_core, m) {
   register_spgemm(m);
   register_alignment(m);
   register_bptf(m);
+  register_plsa(m);
+  register_cplsa(m);
   register_tucker(m);
   register_wordbyword(m);
 }

@@ -14,8 +14,10 @@ from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
 from .cca import CCA
 from .cllsi import CLLSI
 from .contextspace import ContextSpace
+from .cplsa import CPLSA
 from .dda import DDA
 from .encoder import Encoder
+from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
 from .mrlsa import MRLSA, RawRelations
@@ -23,6 +25,7 @@ from .neighbors import NearestNeighborClassifier
 from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
+from .plsa import PLSA
 from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
 from .thesaurus import Thesaurus
@@ -37,11 +40,14 @@ __all__ = [
     "BPTF",
     "CCA",
     "CLLSI",
+    "CPLSA",
     "DDA",
+    "JPLSA",
     "LSA",
     "MRLSA",
     "OPCA",
     "PILSA",
+    "PLSA",
     "WTMF",
     "ContextSpace",
     "CosineSlice",

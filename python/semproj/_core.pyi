@@ -219,3 +219,55 @@ def cell_sums(
     vectors: _Array, n_components: int, rows: _Array, cols: _Array, values: _Array, n_threads: int
 ) -> tuple[_Array, _Array]: ...
 def pair_products(left: _Array, right: _Array, rows: _Array, cols: _Array, n_threads: int) -> _Array: ...
+
+class TopicWords(metaclass=_Pybind11Type):
+    def __init__(self, values: _Array, n_threads: int) -> None: ...
+    def values(self, n_threads: int) -> npt.NDArray[np.float32]: ...
+
+class TopicCorpus(metaclass=_Pybind11Type):
+    def __init__(self, x: Csr, view_starts: Sequence[int], n_topics: int, group: int, n_threads: int) -> None: ...
+
+def plsa_sweep(
+    corpus: TopicCorpus,
+    words: TopicWords,
+    theta: _Array,
+    alpha: float,
+    beta: float,
+    update: bool,
+    n_threads: int,
+) -> tuple[float, float]: ...
+def fold_in(x: Csr, words: TopicWords, alpha: float, iterations: int, out: _Array, n_threads: int) -> None: ...
+def token_likelihood(x: Csr, words: TopicWords, theta: _Array, n_threads: int) -> tuple[float, float]: ...
+def cplsa_sweep(
+    corpus: TopicCorpus,
+    words: TopicWords,
+    theta: _Array,
+    multipliers: _Array,
+    gaps: _Array,
+    alpha: float,
+    beta: float,
+    coupling: float,
+    l2: bool,
+    tol: float,
+    max_evaluations: int,
+    update: bool,
+    n_threads: int,
+) -> tuple[float, float, int, int]: ...
+def project_posteriors(
+    first: Csr,
+    second: Csr,
+    first_words: TopicWords,
+    second_words: TopicWords,
+    first_theta: _Array,
+    second_theta: _Array,
+    multipliers: _Array,
+    first_fractions: _Array,
+    second_fractions: _Array,
+    gaps: _Array,
+    evaluations: _Array,
+    coupling: float,
+    l2: bool,
+    tol: float,
+    max_evaluations: int,
+    n_threads: int,
+) -> None: ...

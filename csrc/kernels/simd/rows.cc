@@ -82,23 +82,6 @@ void add_outer(const T* coefficients, const T* x, int64_t n, int64_t stride, T* 
   }
 }
 
-template <int... I>
-struct Numbers {};
-template <int n, int... I>
-struct UpTo : UpTo<n - 1, n - 1, I...> {};
-template <int... I>
-struct UpTo<0, I...> {
-  using type = Numbers<I...>;
-};
-
-// Lanes whose number has the bit `step` hold sums of neighbours in b, the others sums of neighbours in a.
-template <int step, class V, int... l>
-inline V fold(V a, V b, Numbers<l...>) {
-  constexpr int n = sizeof...(l);
-  return __builtin_shufflevector(a, b, ((l & step) != 0 ? n + l - step : l)...) +
-         __builtin_shufflevector(a, b, ((l & step) != 0 ? n + l : l + step)...);
-}
-
 // Lane i of the result is the sum of the lanes of v[i].
 template <class T, int step = 1>
 inline Vec<T> lane_sums(const Vec<T>* v) {

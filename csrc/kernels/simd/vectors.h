@@ -48,5 +48,22 @@ inline Vec<T> spread(T x) {
   return x - Vec<T>{};
 }
 
+template <int... I>
+struct Numbers {};
+template <int n, int... I>
+struct UpTo : UpTo<n - 1, n - 1, I...> {};
+template <int... I>
+struct UpTo<0, I...> {
+  using type = Numbers<I...>;
+};
+
+// Lanes whose number has the bit `step` hold sums of neighbours in b, the others sums of neighbours in a.
+template <int step, class V, int... l>
+inline V fold(V a, V b, Numbers<l...>) {
+  constexpr int n = sizeof...(l);
+  return __builtin_shufflevector(a, b, ((l & step) != 0 ? n + l - step : l)...) +
+         __builtin_shufflevector(a, b, ((l & step) != 0 ? n + l : l + step)...);
+}
+
 }  // namespace
 }  // namespace semproj::simd::SEMPROJ_SIMD

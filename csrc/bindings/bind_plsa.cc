@@ -1,0 +1,110 @@
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bindings/topic_arguments.h"
+#include "models/plsa.h"
+
+namespace semproj::bindings {
+namespace {
+
+py::array_t<float> values_of(const TopicWords& words, int n_threads) {
+  py::array_t<float> out({words.n_words(), words.n_topics()});
+  const auto view = matrix_view<float>(out, "out");
+  const py::gil_scoped_release release;
+  words.copy_to(view, n_threads);
+  return out;
+}
+
+py::tuple sweep(CorpusArgument& corpus, TopicWords& words, const py::array& theta, double alpha, double beta,
+                bool update, int n_threads) {
+  const auto view = document_topics<float>(theta, corpus.corpus.documents().n_rows, words.n_topics());
+  corpus.check(words);
+  TopicObjective found{};
+  {
+    const py::gil_scoped_release release;
+    found = plsa_sweep(corpus.corpus, words, view, {alpha, beta}, update, n_threads, active_isa());
+  }
+  return py::make_tuple(found.log_likelihood, found.log_prior);
+}
+
+void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t iterations,
+          const py::array& out, int n_threads) {
+  const auto documents = topic_documents(x, words.n_words());
+  const auto theta = document_topics<float>(out, documents.n_rows, words.n_topics());
+  const py::gil_scoped_release release;
+  fold_in(documents, words, alpha, iterations, theta, n_threads, active_isa());
+}
+
+py::tuple likelihood(const CsrArgument& x, const TopicWords& words, const py::array& theta, int n_threads) {
+  const auto documents = topic_documents(x, words.n_words());
+  const auto view = document_topics<const float>(theta, documents.n_rows, words.n_topics());
+  TokenSums found{};
+  {
+    const py::gil_scoped_release release;
+    found = token_likelihood(documents, words, view, n_threads, active_isa());
+  }
+  return py::make_tuple(found.log_likelihood, found.mass);
+}
+
+}  // namespace
+
+CsrView<int32_t, float> topic_documents(const CsrArgument& x, int64_t n_words) {
+  CsrView<int32_t, float> documents;
+  x.visit([&]<class Index, class Value>(const CsrView<Index, Value>& view) {
+    if constexpr (std::is_same_v<Index, int32_t> && std::is_same_v<Value, float>) {
+      documents = view;
+    } else {
+      throw py::type_error("X: expected int32 indices and float32 counts");
+    }
+  });
+  if (documents.n_cols != n_words) throw py::value_error("X: expected a column for each word");
+  const int64_t n = documents.indptr[documents.n_rows];
+  for (int64_t e = 0; e < n; ++e) {
+    if (documents.indices[e] < 0 || documents.indices[e] >= n_words) {
+      throw py::value_error("X: column indices out of range");
+    }
+  }
+  return documents;
+}
+
+void CorpusArgument::check(const TopicWords& words) const {
+  if (words.n_words() != corpus.documents().n_cols || words.n_topics() != corpus.n_topics()) {
+    throw py::value_error("words: expected those of the corpus");
+  }
+}
+
+void register_plsa(py::module_& m) {
+  py::class_<TopicWords>(m, "TopicWords")
+      .def(py::init([](const py::array& values, int n_threads) {
+             const auto view = matrix_view<const float>(values, "values");
+             const py::gil_scoped_release release;
+             return std::make_unique<TopicWords>(view, n_threads);
+           }),
+           py::arg("values"), py::arg("n_threads"))
+      .def("values", &values_of, py::arg("n_threads"));
+  py::class_<CorpusArgument>(m, "TopicCorpus")
+      .def(py::init([](const CsrArgument& x, const std::vector<int64_t>& view_starts, int64_t n_topics,
+                       int64_t group, int n_threads) {
+             const auto documents = topic_documents(x, x.n_cols);
+             bool good = view_starts.size() > 1 && view_starts.front() == 0 &&
+                         view_starts.back() == documents.n_cols && n_topics > 0 && group > 0 &&
+                         documents.n_rows % group == 0;
+             for (size_t v = 0; v + 1 < view_starts.size(); ++v) good &= view_starts[v] <= view_starts[v + 1];
+             if (!good) throw py::value_error("view_starts: expected where views begin, and the end");
+             const py::gil_scoped_release release;
+             return std::unique_ptr<CorpusArgument>(
+                 new CorpusArgument{x, {documents, view_starts, n_topics, group, n_threads}});
+           }),
+           py::arg("x"), py::arg("view_starts"), py::arg("n_topics"), py::arg("group"), py::arg("n_threads"));
+  m.def("plsa_sweep", &sweep, py::arg("corpus"), py::arg("words"), py::arg("theta"), py::arg("alpha"),
+        py::arg("beta"), py::arg("update"), py::arg("n_threads"));
+  m.def("fold_in", &fold, py::arg("x"), py::arg("words"), py::arg("alpha"), py::arg("iterations"),
+        py::arg("out"), py::arg("n_threads"));
+  m.def("token_likelihood", &likelihood, py::arg("x"), py::arg("words"), py::arg("theta"),
+        py::arg("n_threads"));
+}
+
+}  // namespace semproj::bindings

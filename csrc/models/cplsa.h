@@ -1,0 +1,59 @@
+#pragma once
+// Coupled PLSA (Platt, Toutanova and Yih 2010, section 2.5): the documents of a pair have mixtures of their
+// own, and the expected fractions of topics f1, f2 of their tokens are tied by posterior regularisation.
+//
+// Of all posteriors q, those that minimise KL(q || p) + coupling ||f1 - f2|| are
+//
+//   q1(t | w) ~ theta1_t exp(-lambda_t / n1) phi_tw      q2(t | w) ~ theta2_t exp(+lambda_t / n2) phi_tw
+//
+// with the lambda that minimises the convex h = sum_w n_w log Z_w(lambda), Z the sums over t, among those
+// with |lambda_t| <= coupling for the l1 norm, |lambda| <= coupling for l2. Its gradient is f2 - f1; h at the
+// minimum is the regularised log likelihood of the pair. An evaluation is that of two documents with tilted
+// mixtures: exponentials for each topic, none for tokens, and all that EM needs is what the last one leaves.
+//
+// By Jensen's inequality h(lambda + d) - h(lambda) <= n1 (sum f1 exp(-d / n1) - 1) + n2 (sum f2 exp(d / n2) -
+// 1), where every topic is by itself and has its minimum at d = log(f1 / f2) / (1 / n1 + 1 / n2): a step that
+// cannot raise h, cut to the interval if need be. For the l2 ball the step is the minimum of the quadratic
+// with the same curvature f1 / n1 + f2 / n2. Steps are accelerated by Anderson's method over the last few;
+// one that raises h is taken back and done without.
+//
+// A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
+// - f2), an upper bound of what is missing of the minimum; for an infinite coupling when max |f1 - f2| <=
+// tol. It gives up after max_evaluations, or when rounding keeps the gap from falling.
+
+#include "kernels/topics.h"
+
+namespace semproj {
+
+struct Coupling {
+  double weight;  // may be infinite
+  bool l2;
+  double tol;
+  int64_t max_evaluations;
+};
+
+struct CoupledSweep {
+  double log_likelihood;  // regularised
+  double log_prior;
+  int64_t evaluations;
+  int64_t unconverged;  // pairs
+};
+
+// One sweep over the pairs of documents 2 i and 2 i + 1. `multipliers` (pairs x T) are where lambda starts
+// and become what it was; `gaps` has one for each pair. Without `update` theta and words stay.
+CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixView<float>& theta,
+                         const MatrixView<float>& multipliers, double* gaps, double alpha, double beta,
+                         const Coupling& coupling, bool update, int n_threads, Isa isa);
+
+struct PairSide {
+  const CsrView<int32_t, float>& documents;
+  const TopicWords& words;
+  MatrixView<const float> theta;
+  MatrixView<float> fractions;  // out
+};
+
+// The projections of pairs by themselves; `evaluations` are negative for pairs that did not converge.
+void project_posteriors(const PairSide& first, const PairSide& second, const MatrixView<float>& multipliers,
+                        double* gaps, int64_t* evaluations, const Coupling& coupling, int n_threads, Isa isa);
+
+}  // namespace semproj

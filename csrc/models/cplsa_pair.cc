@@ -1,0 +1,266 @@
+#include "models/cplsa_pair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace semproj {
+namespace {
+
+constexpr double kRounding = 3e-7;        // of h, for each token
+constexpr int64_t kPatience = 12;         // evaluations in which the gap must have fallen
+constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
+
+simd::RowTable<float> row_table_for(Isa isa) {
+#ifdef SEMPROJ_X86_VARIANTS
+  if (isa == Isa::avx512) return simd::avx512::row_table<float>();
+  if (isa == Isa::avx2) return simd::avx2::row_table<float>();
+#endif
+  (void)isa;
+  return simd::baseline::row_table<float>();
+}
+
+AlignedArray<float> zeros(int64_t n) {
+  auto row = aligned_array<float>(static_cast<size_t>(n));
+  std::fill_n(row.get(), n, 0.0f);
+  return row;
+}
+
+// Solves the n x n positive definite system in place, by Cholesky; false when it is singular.
+template <size_t most>
+bool solve(std::array<std::array<double, most>, most>& a, std::array<double, most>& b, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      double sum = a[i][j];
+      for (int64_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
+      if (i == j) {
+        if (!(sum > 0)) return false;
+        a[i][i] = std::sqrt(sum);
+      } else {
+        a[i][j] = sum / a[j][j];
+      }
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
+    b[i] /= a[i][i];
+  }
+  for (int64_t i = n; i-- > 0;) {
+    for (int64_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
+    b[i] /= a[i][i];
+  }
+  return true;
+}
+
+}  // namespace
+
+PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
+                             Isa isa)
+    : coupling_(coupling),
+      table_(topic_table_for(isa)),
+      rows_(row_table_for(isa)),
+      n_topics_(first.n_topics()),
+      stride_(first.stride()),
+      sides_{Side(first, isa), Side(second, isa)} {
+  for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_residual_, &last_step_,
+                    &gradient_, &curvature_}) {
+    *row = zeros(stride_);
+  }
+  residual_changes_ = zeros(kRemembered * stride_);
+  step_changes_ = zeros(kRemembered * stride_);
+}
+
+PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& second, float* ratios_first,
+                                   float* ratios_second) {
+  sides_[0].tokens = first, sides_[0].ratios = ratios_first;
+  sides_[1].tokens = second, sides_[1].ratios = ratios_second;
+  double mass = 0;
+  for (Side& side : sides_) {
+    side.mass = 0;
+    for (int64_t i = 0; i < side.tokens.n; ++i) side.mass += static_cast<double>(side.tokens.counts[i]);
+    mass += side.mass;
+  }
+  n_remembered_ = n_steps_ = 0;
+  stiffness_ = 1;
+  if (one_is_empty() || coupling_.weight == 0) std::fill_n(multipliers_.get(), stride_, 0.0f);
+  cut_to_constraint(multipliers_.get());
+  Evaluation now = evaluate(multipliers_.get());
+  int64_t evaluations = 1, best_at = 1;
+  double best_gap = now.gap;
+  bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
+  while (now.gap > allowed_gap() && evaluations < coupling_.max_evaluations &&
+         evaluations - best_at < kPatience) {
+    plain_step();
+    remember_step();
+    bool combined = combine_steps();
+    if (!combined) std::copy_n(step_.get(), stride_, candidate_.get());
+    Evaluation next = evaluate(candidate_.get());
+    ++evaluations;
+    while (next.value > now.value + kRounding * mass && evaluations < coupling_.max_evaluations) {
+      n_remembered_ = n_steps_ = 0;
+      if (!combined && !coupling_.l2) break;  // cannot be but by rounding
+      if (!combined) {
+        stiffness_ *= 4;
+        step_in_ball();
+      }
+      combined = false;
+      std::copy_n(step_.get(), stride_, candidate_.get());
+      next = evaluate(candidate_.get());
+      ++evaluations;
+    }
+    current = !(next.value > now.value + kRounding * mass);
+    if (!current) break;
+    std::swap(multipliers_, candidate_);
+    now = next;
+    if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
+  }
+  if (!current) now = evaluate(multipliers_.get()), ++evaluations;
+  return {now.value, now.gap, evaluations, now.gap <= allowed_gap()};
+}
+
+double PairProjector::allowed_gap() const {
+  return std::isinf(coupling_.weight) ? coupling_.tol : coupling_.tol * (sides_[0].mass + sides_[1].mass);
+}
+
+void PairProjector::evaluate_sides(const float* multipliers, TokenSums (&sums)[2]) {
+  for (int s = 0; s < 2; ++s) {
+    Side& side = sides_[s];
+    const double sign = s == 0 ? -1 : 1;
+    const double scale = one_is_empty() ? 0 : sign / side.mass;
+    table_.tilt(side.theta.get(), multipliers, static_cast<float>(scale), stride_, side.tilted.get());
+    sums[s] =
+        side.pass.run(side.tilted.get(), side.tokens.words, side.tokens.counts, side.tokens.n, side.ratios);
+  }
+}
+
+PairProjector::Evaluation PairProjector::evaluate(const float* multipliers) {
+  TokenSums sums[2];
+  evaluate_sides(multipliers, sums);
+  for (int s = 0; s < 2; ++s) {
+    if (sums[s].mass <
+        0.999999 * sides_[s].mass) {  // tokens of probability zero: fractions are of the others
+      for (int side = 0; side < 2; ++side) sides_[side].mass = sums[side].mass;
+      evaluate_sides(multipliers, sums);
+      break;
+    }
+  }
+  for (Side& side : sides_) {
+    const auto scale = static_cast<float>(side.mass > 0 ? 1 / side.mass : 0);
+    table_.fractions(side.tilted.get(), side.pass.sums(), scale, stride_, side.fractions.get());
+  }
+  const double value = sums[0].log_likelihood + sums[1].log_likelihood;
+  if (one_is_empty() || coupling_.weight == 0) return {value, 0.0};
+  const bool infinite = std::isinf(coupling_.weight);
+  const simd::PairSums found =
+      table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
+                     infinite ? 0.0f : static_cast<float>(coupling_.weight), stride_);
+  if (infinite) return {value, found.largest};
+  if (coupling_.l2) return {value, coupling_.weight * std::sqrt(found.squares) - found.product};
+  return {value, found.l1_gap};
+}
+
+void PairProjector::plain_step() {
+  const Side &a = sides_[0], &b = sides_[1];
+  const auto inverse_a = static_cast<float>(1 / a.mass), inverse_b = static_cast<float>(1 / b.mass);
+  for (int64_t t = 0; t < stride_; ++t) {
+    gradient_[t] = a.fractions[t] - b.fractions[t];
+    curvature_[t] = a.fractions[t] * inverse_a + b.fractions[t] * inverse_b + kLeastFraction;
+  }
+  if (coupling_.l2 && !std::isinf(coupling_.weight)) {
+    step_in_ball();
+    return;
+  }
+  const auto scale = static_cast<float>(1 / (1 / a.mass + 1 / b.mass));
+  table_.balance(a.fractions.get(), b.fractions.get(), multipliers_.get(), scale,
+                 static_cast<float>(coupling_.weight), stride_, step_.get());
+}
+
+// Minimises the quadratic with gradient and curvature at lambda within the ball: with c the curvature,
+// x = (c lambda + gradient) / (c + mu) with the mu >= 0 that makes it short enough. |x| is convex and falls
+// with mu, so Newton's method for 1 / |x| = 1 / coupling comes from below.
+void PairProjector::step_in_ball() {
+  const auto length = [&](double mu, double* slope) {
+    double squares = 0, change = 0;
+    for (int64_t t = 0; t < n_topics_; ++t) {
+      const double c = stiffness_ * static_cast<double>(curvature_[t]);
+      const double x =
+          (c * static_cast<double>(multipliers_[t]) + static_cast<double>(gradient_[t])) / (c + mu);
+      step_[t] = static_cast<float>(x);
+      squares += x * x;
+      change += x * x / (c + mu);
+    }
+    *slope = change;
+    return std::sqrt(squares);
+  };
+  double mu = 0, slope = 0;
+  for (int i = 0; i < 30; ++i) {
+    const double now = length(mu, &slope);
+    if (now <= coupling_.weight * (1 + 1e-6)) break;
+    mu += (now / coupling_.weight - 1) * now * now / slope;
+  }
+  cut_to_constraint(step_.get());
+}
+
+void PairProjector::cut_to_constraint(float* multipliers) const {
+  if (std::isinf(coupling_.weight)) return;
+  const auto most = static_cast<float>(coupling_.weight);
+  if (!coupling_.l2) {
+    for (int64_t t = 0; t < stride_; ++t) multipliers[t] = std::clamp(multipliers[t], -most, most);
+    return;
+  }
+  double squares = 0;
+  for (int64_t t = 0; t < n_topics_; ++t) {
+    squares += static_cast<double>(multipliers[t]) * static_cast<double>(multipliers[t]);
+  }
+  if (squares <= coupling_.weight * coupling_.weight) return;
+  const auto scale = static_cast<float>(coupling_.weight / std::sqrt(squares));
+  for (int64_t t = 0; t < n_topics_; ++t) multipliers[t] *= scale;
+}
+
+// Residuals are weighted by the root of the first curvature, so that topics count as much as they matter.
+void PairProjector::remember_step() {
+  if (n_steps_ == 0) {
+    for (int64_t t = 0; t < stride_; ++t) weights_[t] = std::sqrt(curvature_[t]);
+  }
+  for (int64_t t = 0; t < stride_; ++t) residual_[t] = weights_[t] * (step_[t] - multipliers_[t]);
+  if (n_steps_ > 0) {
+    const int64_t at = (n_steps_ - 1) % kRemembered * stride_;
+    for (int64_t t = 0; t < stride_; ++t) {
+      residual_changes_[at + t] = residual_[t] - last_residual_[t];
+      step_changes_[at + t] = step_[t] - last_step_[t];
+    }
+    n_remembered_ = std::min(n_remembered_ + 1, kRemembered);
+  }
+  std::copy_n(residual_.get(), stride_, last_residual_.get());
+  std::copy_n(step_.get(), stride_, last_step_.get());
+  ++n_steps_;
+}
+
+bool PairProjector::combine_steps() {
+  const int64_t m = n_remembered_;
+  if (m == 0) return false;
+  std::array<std::array<double, kRemembered>, kRemembered> gram;
+  std::array<double, kRemembered> right;
+  float products[kRemembered];
+  for (int64_t i = 0; i < m; ++i) {
+    rows_.products(residual_changes_.get(), m, stride_, residual_changes_.get() + i * stride_, products);
+    for (int64_t j = 0; j < m; ++j) gram[i][j] = static_cast<double>(products[j]);
+  }
+  rows_.products(residual_changes_.get(), m, stride_, residual_.get(), products);
+  for (int64_t i = 0; i < m; ++i) {
+    right[i] = static_cast<double>(products[i]);
+    gram[i][i] *= 1 + 1e-6;  // float32 products of changes that are nearly collinear
+  }
+  if (!solve<kRemembered>(gram, right, m)) {
+    n_remembered_ = n_steps_ = 0;
+    return false;
+  }
+  float coefficients[kRemembered];
+  for (int64_t i = 0; i < m; ++i) coefficients[i] = static_cast<float>(right[i]);
+  rows_.combine(coefficients, step_changes_.get(), m, stride_, candidate_.get());
+  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = step_[t] - candidate_[t];
+  cut_to_constraint(candidate_.get());
+  return true;
+}
+
+}  // namespace semproj

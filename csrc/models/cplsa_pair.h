@@ -1,0 +1,89 @@
+#pragma once
+// The projection of the posteriors of one pair of documents (see cplsa.h), and a worker's memory for it:
+// about 20 rows of topics.
+
+#include <array>
+#include <vector>
+
+#include "kernels/simd/rows.h"
+#include "models/cplsa.h"
+
+namespace semproj {
+
+struct SideTokens {
+  const int32_t* words;
+  const float* counts;
+  int64_t n;
+};
+
+struct PairOutcome {
+  double log_likelihood;
+  double gap;
+  int64_t evaluations;
+  bool converged;
+};
+
+class PairProjector {
+ public:
+  PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling, Isa isa);
+
+  // Rows that the caller fills before it projects: the mixtures and where lambda starts.
+  float* theta(int side) { return sides_[side].theta.get(); }
+  float* multipliers() { return multipliers_.get(); }
+
+  // Leaves lambda in multipliers(), and the tilted mixtures and ratios with which posteriors are made.
+  PairOutcome project(const SideTokens& first, const SideTokens& second, float* ratios_first,
+                      float* ratios_second);
+  float* tilted(int side) { return sides_[side].tilted.get(); }
+  const float* fractions(int side) const { return sides_[side].fractions.get(); }
+
+  // The tilted mixture becomes what EM makes of the side's expected counts.
+  void update_tilted(int side, float prior) { sides_[side].pass.update(tilted(side), prior); }
+
+  const simd::TopicTable& table() const { return table_; }
+
+ private:
+  static constexpr int64_t kRemembered = 5;
+
+  struct Side {
+    Side(const TopicWords& words, Isa isa)
+        : pass(words, isa), theta(pass.new_row()), tilted(pass.new_row()), fractions(pass.new_row()) {}
+    DocumentPass pass;
+    AlignedArray<float> theta, tilted, fractions;
+    SideTokens tokens{};
+    float* ratios = nullptr;
+    double mass = 0;
+  };
+
+  struct Evaluation {
+    double value;  // h
+    double gap;
+  };
+
+  Evaluation evaluate(const float* multipliers);
+  void evaluate_sides(const float* multipliers, TokenSums (&sums)[2]);
+  bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
+  double allowed_gap() const;
+
+  // step_ = the next lambda by the bound alone, from the fractions of the last evaluation.
+  void plain_step();
+  void step_in_ball();
+  // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
+  // combine.
+  bool combine_steps();
+  void remember_step();
+  void cut_to_constraint(float* multipliers) const;
+
+  Coupling coupling_;
+  simd::TopicTable table_;
+  simd::RowTable<float> rows_;
+  int64_t n_topics_, stride_;
+  std::array<Side, 2> sides_;
+  AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_residual_, last_step_;
+  AlignedArray<float> gradient_, curvature_;
+  AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
+  int64_t n_remembered_ = 0, n_steps_ = 0;
+  double stiffness_ = 1;  // of the quadratic of step_in_ball
+};
+
+}  // namespace semproj

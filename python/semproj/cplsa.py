@@ -1,0 +1,204 @@
+"""Coupled PLSA: mixtures of topics of documents and their translations, tied in expectation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._topics import Documents, as_counts
+from ._types import Array
+from ._validation import check_choice, check_integer, check_positive, check_real
+from .jplsa import JPLSA
+
+__all__ = ["CPLSA"]
+
+
+class CPLSA(JPLSA):
+    """Topics across two languages: each document has a mixture of its own, near that of its translation.
+
+    Section 2.5 of Platt, Toutanova and Yih 2010. JPLSA's one mixture of a pair explains the longer document at the
+    cost of the other. Here each sweep takes, instead of the posteriors p(topic | token), those q nearest to them
+    for which the expected fractions of topics f of the two documents agree: q minimises
+
+        KL(q || p) + coupling ||f1 - f2||
+
+    Parameters
+    ----------
+    coupling : float, at least 0, or infinity, default 100
+        Weight of the disagreement of a pair. Fractions are sums over tokens divided by their number: a coupling
+        acts like a change of the logarithms of topics by at most coupling / tokens. 0 is PLSA of all documents,
+        infinity makes the fractions equal.
+    norm : {"l1", "l2"}, default "l1"
+    projection_tol : float, above 0, default 1e-6
+        A projection is done when it is within this many nats for each token of the best; with an infinite
+        coupling, when no fractions of topics differ by more.
+    max_projection_iter : int, default 100
+        Evaluations of a projection in a sweep at most.
+    vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, callback, random_state, \
+n_threads, progress
+        As in :class:`semproj.JPLSA`.
+
+    Attributes
+    ----------
+    doc_topics_ : list of two float32 arrays of shape (n_documents, n_components)
+        p(topic | document) of each language. Not saved with the model.
+    multipliers_ : float32 array of shape (n_documents, n_components)
+        The dual variables of each pair's projection in the last sweep. Not saved with the model.
+    gaps_ : float64 array of shape (n_documents,)
+        How far each projection of the last sweep was from the best, at most, in nats; with an infinite coupling,
+        the largest difference of two fractions. A pair with an empty side is not coupled.
+    projection_ : list of dict
+        Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
+        `projection_tol`; "gap", the largest.
+    objective_ : float64 array of shape (n_iter_,)
+        Regularised log posterior before each sweep. Never falls, up to rounding and `projection_tol`.
+    word_topics_, view_starts_, components_, n_iter_, n_features_in_
+        As in :class:`semproj.JPLSA`.
+
+    Notes
+    -----
+    Projections start from those of the sweep before, so that a few evaluations do, each of which costs as much as
+    the documents' half of a sweep. Memory is that of PLSA of both documents, and ``4 T`` bytes for each pair.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> english = np.array([[4, 1, 0], [3, 2, 0], [0, 0, 5], [0, 1, 4]])
+    >>> spanish = np.array([[9, 7, 0, 0], [8, 4, 0, 0], [0, 0, 6, 8], [0, 0, 9, 6]])
+    >>> model = sj.CPLSA(n_components=2, vocabulary="separate", init="random", random_state=0)
+    >>> model = model.fit([english, spanish])
+    >>> sj.metrics.top1(model.transform(english, view=0), model.transform(spanish, view=1), metric="l1")
+    0.5
+    >>> model.projection_[-1]["unconverged"]
+    0
+    """
+
+    _identifying = (*JPLSA._identifying, "coupling", "norm", "projection_tol", "max_projection_iter")
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        coupling: float = 100.0,
+        norm: str = "l1",
+        projection_tol: float = 1e-6,
+        max_projection_iter: int = 100,
+        vocabulary: str = "shared",
+        alpha: float = 1.1,
+        beta: float = 1.01,
+        init: str = "frequency",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        fold_in_iter: int = 10,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callable[[int, Any, float], object] | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            n_components,
+            vocabulary=vocabulary,
+            alpha=alpha,
+            beta=beta,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            fold_in_iter=fold_in_iter,
+            checkpoint=checkpoint,
+            callback=callback,
+            random_state=random_state,
+            n_threads=n_threads,
+            progress=progress,
+        )
+        self.coupling = coupling
+        self.norm = norm
+        self.projection_tol = projection_tol
+        self.max_projection_iter = max_projection_iter
+
+    def _sweep(
+        self,
+        corpus: _core.TopicCorpus,
+        words: _core.TopicWords,
+        arrays: dict[str, Array],
+        update: bool,
+        threads: int,
+    ) -> float:
+        likelihood, prior, evaluations, unconverged = _core.cplsa_sweep(
+            corpus,
+            words,
+            arrays["theta"],
+            arrays["multipliers"],
+            arrays["gaps"],
+            float(self.alpha),
+            float(self.beta),
+            float(self.coupling),
+            self.norm == "l2",
+            float(self.projection_tol),
+            int(self.max_projection_iter),
+            update,
+            threads,
+        )
+        if update:
+            gap = float(arrays["gaps"].max())
+            self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
+        return likelihood + prior
+
+    def _start(self, documents: Documents) -> dict[str, Array]:
+        self._records: list[dict[str, Any]] = []
+        arrays = super()._start(documents)
+        n_pairs, n_topics = len(arrays["theta"]) // 2, arrays["theta"].shape[1]
+        return {**arrays, "multipliers": np.zeros((n_pairs, n_topics), np.float32), "gaps": np.zeros(n_pairs)}
+
+    def _progress_state(self) -> dict[str, Any]:
+        return {"projection": self._records}
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        self._records = list(state["projection"])
+
+    def _set_fitted(self, documents: Documents, arrays: dict[str, Array]) -> None:
+        super()._set_fitted(documents, arrays)
+        self.doc_topics_ = [arrays["theta"][side::2] for side in range(2)]
+        self.multipliers_ = arrays["multipliers"]
+        self.gaps_ = arrays["gaps"]
+        self.projection_ = self.__dict__.pop("_records")
+
+    def _current(self, documents: Documents, arrays: dict[str, Array]) -> Any:
+        return super()._current(documents, {name: array.copy() for name, array in arrays.items()})
+
+    def _document_arrays(self) -> dict[str, Array]:
+        first, second = self.doc_topics_
+        theta = np.empty((2 * len(first), first.shape[1]), np.float32)
+        theta[::2], theta[1::2] = first, second
+        return {"theta": theta, "multipliers": self.multipliers_.copy(), "gaps": np.zeros(len(first))}
+
+    def _documents(self, views: list[Any]) -> Documents:
+        """The documents of a pair one after the other; the columns of separate vocabularies side by side."""
+        n, n_words = views[0].shape
+        if self._separate:
+            bounds = np.cumsum([0, *(view.shape[1] for view in views)]).tolist()
+            stacked = sp.block_diag(views, format="csr")
+        else:
+            bounds = [0, n_words]
+            stacked = sp.vstack(views, format="csr")
+        order = np.arange(2 * n).reshape(2, n).T.ravel()
+        return Documents(as_counts(stacked[order]), bounds, group=2)
+
+    def _views(self, X: Sequence[Any], fitted: bool = False) -> list[Any]:
+        views = super()._views(X, fitted)
+        if len(views) != 2:
+            raise ValueError(f"X: expected two matrices, one per language, got {len(views)}")
+        return views
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not (isinstance(self.coupling, float) and self.coupling == np.inf):
+            check_real(self.coupling, "coupling", low=0)
+        check_choice(self.norm, "norm", ("l1", "l2"))
+        check_positive(self.projection_tol, "projection_tol")
+        check_integer(self.max_projection_iter, "max_projection_iter", low=1)

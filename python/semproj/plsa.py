@@ -1,0 +1,173 @@
+"""Probabilistic latent semantic analysis: documents as mixtures of topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ._topics import Documents, TopicModel, as_counts
+from ._validation import keeps_previous_fit
+
+__all__ = ["PLSA"]
+
+
+class PLSA(TopicModel):
+    """Topics of words, and mixtures of topics of documents, at the mode of their posterior.
+
+    Maximises over the mixtures theta and the topics phi
+
+        sum_dw n_dw log(sum_t theta_dt phi_tw) + (alpha - 1) sum log theta + (beta - 1) sum log phi
+
+    by expectation maximisation: probabilistic latent semantic analysis (Hofmann 1999) with the symmetric Dirichlet
+    priors of Platt, Toutanova and Yih 2010.
+
+    Parameters
+    ----------
+    n_components : int, default 100
+        Topics.
+    alpha, beta : float, at least 1, default 1.1 and 1.01
+        Priors of a document's topics and of a topic's words. With 1 there is no prior.
+    init : {"frequency", "random"}, default "frequency"
+        "frequency" is the paper's: each word begins in one topic. Words in the order of falling frequency are
+        dealt to topics in blocks of equal numbers of tokens. "random" spreads each word over all topics, by a
+        draw from a uniform Dirichlet distribution. All documents begin with all topics alike.
+    max_iter : int, default 100
+        Sweeps over all documents.
+    tol : float, default 1e-5
+        Stop when a sweep has raised the objective by less than this part of it. 0: never.
+    fold_in_iter : int, default 10
+        EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011.
+    checkpoint : path-like or None
+        File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
+        it had not been stopped. A file of other parameters or other data raises an error; one with `max_iter`
+        sweeps or more is the result.
+    callback : callable or None
+        Called after every sweep as ``callback(sweep, model, objective)``, where `model` has the topics so far, so
+        that it can ``transform``; `objective` is that before the sweep. Stops the fit by returning True.
+    random_state : int, numpy generator or None
+        Of ``init="random"``.
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    word_topics_ : float32 array of shape (n_features, n_components)
+        p(word | topic): columns sum to one.
+    components_ : array of shape (n_components, n_features)
+        The same, transposed.
+    doc_topics_ : float32 array of shape (n_samples, n_components)
+        p(topic | document) of the rows fitted on: rows sum to one. Not saved with the model.
+    objective_ : float64 array of shape (n_iter_,)
+        Log posterior before each sweep. Never falls, up to rounding.
+    view_starts_ : int64 array
+        First columns of vocabularies of their own: one, 0.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Notes
+    -----
+    The same bits for any number of threads. Counts need not be integers: they are weights of tokens. Everything is
+    kept as float32, whatever the dtype of X. A sweep costs ``3 T`` multiply-adds for each non-zero. Memory:
+    ``8 T`` bytes for each word, ``4 T`` for each document, 14 for each non-zero and about 12 MB.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> texts = ["bank money loan", "money bank bank", "river water bank", "water river river", "loan money"]
+    >>> counter = sj.TermCounter()
+    >>> X = counter.fit_transform(texts)
+    >>> model = sj.PLSA(n_components=2, init="random", random_state=0).fit(X)
+    >>> [[word for word, probability in topic] for topic in model.top_words(counter.get_feature_names_out(), 2)]
+    [['bank', 'money'], ['river', 'water']]
+    >>> model.transform(X).argmax(axis=1).tolist()
+    [0, 0, 1, 1, 0]
+    >>> bool((model.objective_[1:] >= model.objective_[:-1]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        alpha: float = 1.1,
+        beta: float = 1.01,
+        init: str = "frequency",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        fold_in_iter: int = 10,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callable[[int, Any, float], object] | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.beta = beta
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fold_in_iter = fold_in_iter
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, X: Any, y: Any = None) -> PLSA:
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            Counts, or other weights of tokens, at least 0.
+        """
+        self._check_parameters()
+        self._fit(self._documents(X, reset=True))
+        return self
+
+    def objective(self, X: Any) -> float:
+        """Log posterior of the fitted parameters.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            What the model was fitted on.
+        """
+        self._check_has_documents()
+        return self._objective(self._documents(X, reset=False), {"theta": self.doc_topics_})
+
+    def perplexity(self, X: Any) -> float:
+        """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            Tokens of probability zero, which a model with beta = 1 may have, are left out of both sums.
+        """
+        check_is_fitted(self, "components_")
+        return self._perplexity(self._validated(X, reset=False))
+
+    def top_words(self, names: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
+        """The most probable words of each topic, with their probabilities.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The word of each column.
+        k : int, default 10
+        """
+        check_is_fitted(self, "components_")
+        return self._top_words(names, k, 0)
+
+    def _documents(self, X: Any, reset: bool) -> Documents:
+        X = self._validated(X, reset)
+        return Documents(X, [0, X.shape[1]])
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        return as_counts(super()._validated(X, reset))
