@@ -86,8 +86,8 @@ class TestAgainstTheReference:
             model.transform(x[200:]) if vocabulary == "shared" else model.transform(x[200:], view=i)
             for i, x in enumerate(views)
         ]
-        assert top1(*sides, metric="l1") > 0.9
-        assert top1(*sides, metric="jensen_shannon") > 0.9
+        for metric in ("l1", "jensen_shannon"):
+            assert top1(*sides, metric=metric) > 0.8, "by chance: 0.017"
 
 
 class TestSharedVocabulary:
@@ -170,7 +170,7 @@ class TestCorners:
         model = make(JPLSA, vocabulary=vocabulary, max_iter=30).fit(views)
         np.testing.assert_allclose(model.doc_topics_[4], 0.25, rtol=1e-5)
         assert model.doc_topics_[1].max() > 0.3
-        theta, phi, _ = expected_jplsa(views, vocabulary, 30)
+        theta, _, _ = expected_jplsa(views, vocabulary, 30)
         np.testing.assert_allclose(model.doc_topics_[[1, 2]], theta[[1, 2]], atol=5e-4)
 
     def test_one_language_is_plsa(self):
@@ -184,6 +184,5 @@ class TestCorners:
 
     def test_a_view_without_words(self):
         views = merged(paired())
-        model = make(JPLSA).fit([views[0], sp.csr_matrix(views[1].shape)])
-        plain = make(PLSA).fit(views[0])
-        np.testing.assert_allclose(model.components_, plain.components_, rtol=1e-5, atol=1e-7)
+        with pytest.raises(ValueError, match=r"^X\[1\]: has no non-zero entries"):
+            make(JPLSA).fit([views[0], sp.csr_matrix(views[1].shape)])

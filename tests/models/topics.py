@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def assert_same_fit(a: Any, b: Any) -> None:
 def assert_distributions(model: Any) -> None:
     """Everything sums to one, and nothing is negative."""
     borders = [*getattr(model, "view_starts_", [0]), model.word_topics_.shape[0]]
-    for begin, end in zip(borders[:-1], borders[1:], strict=True):
+    for begin, end in itertools.pairwise(borders):
         block = model.word_topics_[begin:end].astype(np.float64)
         assert (block >= 0).all()
         np.testing.assert_allclose(block.sum(axis=0), 1, rtol=2e-5)

@@ -1,11 +1,13 @@
 """Topic models by EM, every posterior written out. Platt, Toutanova and Yih 2010, sections 2.4 and 2.5.
 
-``theta`` is documents x topics, ``phi`` topics x words; ``counts`` is dense, documents x words. All models are written
-on one row of columns. With a shared vocabulary these are everybody's; with separate ones the columns of the views
-stand side by side (`placed`), and each topic has a distribution over each block of them (`blocks` are their borders).
+``theta`` is documents x topics, ``phi`` topics x words; ``counts`` is dense, documents x words. All models are
+written on one row of columns. With a shared vocabulary these are everybody's; with separate ones the columns of the
+views stand side by side (`placed`), and a topic has a distribution over each block of them; `blocks` has the borders.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 
@@ -32,7 +34,7 @@ def normalised(weights: np.ndarray) -> np.ndarray:
 
 def in_blocks(weights: np.ndarray, blocks: list[int]) -> np.ndarray:
     """Each block of columns normalised by itself."""
-    ends = zip(blocks[:-1], blocks[1:], strict=True)
+    ends = itertools.pairwise(blocks)
     return np.hstack([normalised(weights[:, begin:end]) for begin, end in ends])
 
 
@@ -58,7 +60,7 @@ def start(counts: np.ndarray, n_topics: int, beta: float, blocks: list[int]) -> 
     """theta and phi to begin with: documents uniform, each word in one topic, smoothed by the prior."""
     frequency = counts.sum(axis=0)
     weights = np.full((n_topics, len(frequency)), beta - 1)
-    for begin, end in zip(blocks[:-1], blocks[1:], strict=True):
+    for begin, end in itertools.pairwise(blocks):
         topics = frequency_topics(frequency[begin:end], n_topics)
         weights[topics, np.arange(begin, end)] += frequency[begin:end]
     return np.full((len(counts), n_topics), 1 / n_topics), in_blocks(weights, blocks)
@@ -165,8 +167,8 @@ def project(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Dual variables, both fractions and the duality gap of each pair (with infinite coupling, max |f1 - f2|).
 
-    Accelerated projected gradient on all pairs at once, until fractions differ by rounding only from those that the
-    next step would have. The curvature of a document's share of the dual is at most 1 / (2 n).
+    Accelerated projected gradient on all pairs at once, until the fractions agree as far as they may. The
+    curvature of a document's share of the dual is at most 1 / (2 n).
     """
     lengths = [n.sum(axis=1, keepdims=True) for n in counts]
     coupled = (lengths[0] > 0) & (lengths[1] > 0)
@@ -214,7 +216,7 @@ def coupled_sweep(
 def coupled_objective(
     counts: Pair, theta: Pair, phi: np.ndarray, alpha: float, beta: float, coupling: float, norm: str = "l1"
 ) -> float:
-    """The log posterior less the divergence of the projection and less the weighted norm: the tilted likelihood."""
+    """The log posterior less divergence and weighted norm of the projection: tilted likelihood and priors."""
     dual = project(theta, phi, counts, coupling, norm)[0]
     return tilted_likelihood(theta, phi, counts, dual) + log_prior(np.vstack(theta), phi, alpha, beta)
 
