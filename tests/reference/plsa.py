@@ -1,8 +1,8 @@
 """Topic models by EM, every posterior written out. Platt, Toutanova and Yih 2010, sections 2.4 and 2.5.
 
 ``theta`` is documents x topics, ``phi`` topics x words; ``counts`` is dense, documents x words. All models are
-written on one row of columns. With a shared vocabulary these are everybody's; with separate ones the columns of the
-views stand side by side (`placed`), and a topic has a distribution over each block of them; `blocks` has the borders.
+written on one row of columns. With a shared vocabulary these are everybody's; with separate ones the columns of
+the views stand side by side (`placed`), and a topic has a distribution over each block (`blocks`: their borders).
 """
 
 from __future__ import annotations
