@@ -62,7 +62,7 @@ AlignedArray<float> DocumentPass::new_row() const {
 }
 
 TokenSums DocumentPass::run(const float* theta, const int32_t* words, const float* counts, int64_t n,
-                            float* ratios) {
+                            float* ratios, float* squares) {
   TokenSums all{0, 0};
   const bool several = n > simd::kTopicSegment;
   if (several) std::fill(wide_.begin(), wide_.end(), 0.0);
@@ -70,7 +70,7 @@ TokenSums DocumentPass::run(const float* theta, const int32_t* words, const floa
   for (int64_t at = 0; at < n; at += simd::kTopicSegment) {
     const int64_t here = std::min(simd::kTopicSegment, n - at);
     const TokenSums found = table_.document(theta, words_.data(), stride(), words + at, counts + at, here,
-                                            ratios + at, sums_.get());
+                                            ratios + at, sums_.get(), squares);
     all.log_likelihood += found.log_likelihood;
     all.mass += found.mass;
     if (several) {

@@ -60,14 +60,16 @@ class DocumentPass {
  public:
   DocumentPass(const TopicWords& words, Isa isa);
 
-  // theta has `stride` elements. Sets ratios, and sums() to sum_w r phi_w.
-  TokenSums run(const float* theta, const int32_t* words, const float* counts, int64_t n, float* ratios);
+  // theta has `stride` elements. Sets ratios, and sums() to sum_w r phi_w; adds n phi_w^2 / s^2 to squares,
+  // if there are any.
+  TokenSums run(const float* theta, const int32_t* words, const float* counts, int64_t n, float* ratios,
+                float* squares = nullptr);
   const float* sums() const { return sums_.get(); }
 
   // theta = prior + theta * sums(), scaled to one: what EM makes of the last run. Uniform if all is zero.
   void update(float* theta, float prior) const;
 
-  // One of a worker's own rows: so many as are asked for in the constructor of a model's worker.
+  // Zeros, for a worker's own use.
   AlignedArray<float> new_row() const;
 
   const simd::TopicTable& table() const { return table_; }

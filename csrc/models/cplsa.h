@@ -13,13 +13,19 @@
 //
 // By Jensen's inequality h(lambda + d) - h(lambda) <= n1 (sum f1 exp(-d / n1) - 1) + n2 (sum f2 exp(d / n2) -
 // 1), where every topic is by itself and has its minimum at d = log(f1 / f2) / (1 / n1 + 1 / n2): a step that
-// cannot raise h, cut to the interval if need be. For the l2 ball the step is the minimum of the quadratic
-// with the same curvature f1 / n1 + f2 / n2. Steps are accelerated by Anderson's method over the last few;
-// one that raises h is taken back and done without.
+// cannot raise h, cut to the interval if need be. Its curvature, f1 / n1 + f2 / n2, is that of h only where
+// no token is sure of its topic. So the first evaluation also sums squared posteriors, and steps are longer
+// by bound over true second derivative, up to 20 times; they are accelerated by Anderson's method over the
+// last few. One that raises h is taken back and done by the bound alone. For the l2 ball, steps minimise a
+// quadratic of the same curvature.
 //
 // A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
-// - f2), an upper bound of what is missing of the minimum; for an infinite coupling when max |f1 - f2| <=
-// tol. It gives up after max_evaluations, or when rounding keeps the gap from falling.
+// - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
+// for an infinite coupling when max |f1 - f2| is at most tol and 1e-6. It gives up after max_evaluations, or
+// when rounding keeps the gap from falling.
+//
+// Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
+// into the second-level cache; about 20 operations on T numbers are between two of them.
 
 #include "kernels/topics.h"
 

@@ -7,8 +7,11 @@
 namespace semproj {
 namespace {
 
-constexpr double kRounding = 3e-7;        // of h, for each token
-constexpr int64_t kPatience = 12;         // evaluations in which the gap must have fallen
+constexpr double kRounding = 3e-7;          // of h, for each token
+constexpr double kEqualFractions = 1e-6;    // what an infinite coupling asks for
+constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
+constexpr int64_t kPatience = 12;           // evaluations in which the gap must have fallen
+constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
 
 simd::RowTable<float> row_table_for(Isa isa) {
@@ -63,7 +66,7 @@ PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, 
       stride_(first.stride()),
       sides_{Side(first, isa), Side(second, isa)} {
   for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_residual_, &last_step_,
-                    &gradient_, &curvature_}) {
+                    &gradient_, &curvature_, &free_, &sharpness_, &scales_}) {
     *row = zeros(stride_);
   }
   residual_changes_ = zeros(kRemembered * stride_);
@@ -84,7 +87,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   stiffness_ = 1;
   if (one_is_empty() || coupling_.weight == 0) std::fill_n(multipliers_.get(), stride_, 0.0f);
   cut_to_constraint(multipliers_.get());
-  Evaluation now = evaluate(multipliers_.get());
+  Evaluation now = evaluate(multipliers_.get(), true);
   int64_t evaluations = 1, best_at = 1;
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
@@ -94,16 +97,20 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     remember_step();
     bool combined = combine_steps();
     if (!combined) std::copy_n(step_.get(), stride_, candidate_.get());
+    exchange_fractions();
     Evaluation next = evaluate(candidate_.get());
     ++evaluations;
     while (next.value > now.value + kRounding * mass && evaluations < coupling_.max_evaluations) {
       n_remembered_ = n_steps_ = 0;
-      if (!combined && !coupling_.l2) break;  // cannot be but by rounding
-      if (!combined) {
+      if (!combined && bounded_) {
+        if (!coupling_.l2) break;  // cannot be but by rounding
         stiffness_ *= 4;
-        step_in_ball();
       }
       combined = false;
+      use_bound();
+      exchange_fractions();
+      plain_step();
+      exchange_fractions();
       std::copy_n(step_.get(), stride_, candidate_.get());
       next = evaluate(candidate_.get());
       ++evaluations;
@@ -119,28 +126,31 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
 }
 
 double PairProjector::allowed_gap() const {
-  return std::isinf(coupling_.weight) ? coupling_.tol : coupling_.tol * (sides_[0].mass + sides_[1].mass);
+  if (std::isinf(coupling_.weight)) return std::min(coupling_.tol, kEqualFractions);
+  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * coupling_.weight;
 }
 
-void PairProjector::evaluate_sides(const float* multipliers, TokenSums (&sums)[2]) {
+void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
   for (int s = 0; s < 2; ++s) {
     Side& side = sides_[s];
     const double sign = s == 0 ? -1 : 1;
     const double scale = one_is_empty() ? 0 : sign / side.mass;
     table_.tilt(side.theta.get(), multipliers, static_cast<float>(scale), stride_, side.tilted.get());
-    sums[s] =
-        side.pass.run(side.tilted.get(), side.tokens.words, side.tokens.counts, side.tokens.n, side.ratios);
+    if (squares) std::fill_n(side.squares.get(), stride_, 0.0f);
+    sums[s] = side.pass.run(side.tilted.get(), side.tokens.words, side.tokens.counts, side.tokens.n,
+                            side.ratios, squares ? side.squares.get() : nullptr);
   }
 }
 
-PairProjector::Evaluation PairProjector::evaluate(const float* multipliers) {
+PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool first) {
   TokenSums sums[2];
-  evaluate_sides(multipliers, sums);
+  const bool coupled = !one_is_empty() && coupling_.weight > 0;
+  evaluate_sides(multipliers, first && coupled, sums);
   for (int s = 0; s < 2; ++s) {
     if (sums[s].mass <
         0.999999 * sides_[s].mass) {  // tokens of probability zero: fractions are of the others
       for (int side = 0; side < 2; ++side) sides_[side].mass = sums[side].mass;
-      evaluate_sides(multipliers, sums);
+      evaluate_sides(multipliers, first && coupled, sums);
       break;
     }
   }
@@ -150,6 +160,7 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers) {
   }
   const double value = sums[0].log_likelihood + sums[1].log_likelihood;
   if (one_is_empty() || coupling_.weight == 0) return {value, 0.0};
+  if (first) measure_sharpness();
   const bool infinite = std::isinf(coupling_.weight);
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
@@ -164,15 +175,43 @@ void PairProjector::plain_step() {
   const auto inverse_a = static_cast<float>(1 / a.mass), inverse_b = static_cast<float>(1 / b.mass);
   for (int64_t t = 0; t < stride_; ++t) {
     gradient_[t] = a.fractions[t] - b.fractions[t];
-    curvature_[t] = a.fractions[t] * inverse_a + b.fractions[t] * inverse_b + kLeastFraction;
+    curvature_[t] = a.fractions[t] * inverse_a + b.fractions[t] * inverse_b;
+    curvature_[t] = curvature_[t] * sharpness_[t] + kLeastFraction;
   }
   if (coupling_.l2 && !std::isinf(coupling_.weight)) {
     step_in_ball();
     return;
   }
-  const auto scale = static_cast<float>(1 / (1 / a.mass + 1 / b.mass));
-  table_.balance(a.fractions.get(), b.fractions.get(), multipliers_.get(), scale,
+  table_.balance(a.fractions.get(), b.fractions.get(), multipliers_.get(), scales_.get(),
                  static_cast<float>(coupling_.weight), stride_, step_.get());
+}
+
+void PairProjector::exchange_fractions() {
+  for (Side& side : sides_) std::swap(side.fractions, side.kept);
+}
+
+// Of a topic, sum_w n_w q (1 - q) / n^2 on each side: q^2 is x^2 phi^2 / s^2 with x the tilted mixture.
+void PairProjector::measure_sharpness() {
+  const auto scale = static_cast<float>(1 / (1 / sides_[0].mass + 1 / sides_[1].mass));
+  const float inverse[] = {static_cast<float>(1 / sides_[0].mass), static_cast<float>(1 / sides_[1].mass)};
+  for (int64_t t = 0; t < stride_; ++t) {
+    float bound = kLeastFraction, less = 0;
+    for (int s = 0; s < 2; ++s) {
+      const float x = sides_[s].tilted[t] * inverse[s];
+      bound += sides_[s].fractions[t] * inverse[s];
+      less += x * x * sides_[s].squares[t];
+    }
+    sharpness_[t] = std::clamp(1 - less / bound, kLeastSharpness, 1.0f);
+    scales_[t] = scale / sharpness_[t];
+  }
+  bounded_ = false;
+}
+
+void PairProjector::use_bound() {
+  const auto scale = static_cast<float>(1 / (1 / sides_[0].mass + 1 / sides_[1].mass));
+  std::fill_n(sharpness_.get(), stride_, 1.0f);
+  std::fill_n(scales_.get(), stride_, scale);
+  bounded_ = true;
 }
 
 // Minimises the quadratic with gradient and curvature at lambda within the ball: with c the curvature,
@@ -239,14 +278,21 @@ void PairProjector::remember_step() {
 bool PairProjector::combine_steps() {
   const int64_t m = n_remembered_;
   if (m == 0) return false;
+  // Topics that the constraint holds do not move: they have no part in the combination.
+  const auto most = static_cast<float>(coupling_.weight);
+  for (int64_t t = 0; t < stride_; ++t) {
+    free_[t] = coupling_.l2 || (step_[t] < most && step_[t] > -most) ? 1.0f : 0.0f;
+  }
   std::array<std::array<double, kRemembered>, kRemembered> gram;
   std::array<double, kRemembered> right;
   float products[kRemembered];
   for (int64_t i = 0; i < m; ++i) {
-    rows_.products(residual_changes_.get(), m, stride_, residual_changes_.get() + i * stride_, products);
+    for (int64_t t = 0; t < stride_; ++t) candidate_[t] = free_[t] * residual_changes_[i * stride_ + t];
+    rows_.products(residual_changes_.get(), m, stride_, candidate_.get(), products);
     for (int64_t j = 0; j < m; ++j) gram[i][j] = static_cast<double>(products[j]);
   }
-  rows_.products(residual_changes_.get(), m, stride_, residual_.get(), products);
+  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = free_[t] * residual_[t];
+  rows_.products(residual_changes_.get(), m, stride_, candidate_.get(), products);
   for (int64_t i = 0; i < m; ++i) {
     right[i] = static_cast<double>(products[i]);
     gram[i][i] *= 1 + 1e-6;  // float32 products of changes that are nearly collinear
@@ -258,7 +304,7 @@ bool PairProjector::combine_steps() {
   float coefficients[kRemembered];
   for (int64_t i = 0; i < m; ++i) coefficients[i] = static_cast<float>(right[i]);
   rows_.combine(coefficients, step_changes_.get(), m, stride_, candidate_.get());
-  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = step_[t] - candidate_[t];
+  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = step_[t] - free_[t] * candidate_[t];
   cut_to_constraint(candidate_.get());
   return true;
 }

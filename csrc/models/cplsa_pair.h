@@ -43,13 +43,18 @@ class PairProjector {
   const simd::TopicTable& table() const { return table_; }
 
  private:
-  static constexpr int64_t kRemembered = 5;
+  static constexpr int64_t kRemembered = 3;
 
   struct Side {
     Side(const TopicWords& words, Isa isa)
-        : pass(words, isa), theta(pass.new_row()), tilted(pass.new_row()), fractions(pass.new_row()) {}
+        : pass(words, isa),
+          theta(pass.new_row()),
+          tilted(pass.new_row()),
+          fractions(pass.new_row()),
+          kept(pass.new_row()),
+          squares(pass.new_row()) {}
     DocumentPass pass;
-    AlignedArray<float> theta, tilted, fractions;
+    AlignedArray<float> theta, tilted, fractions, kept, squares;
     SideTokens tokens{};
     float* ratios = nullptr;
     double mass = 0;
@@ -60,12 +65,17 @@ class PairProjector {
     double gap;
   };
 
-  Evaluation evaluate(const float* multipliers);
-  void evaluate_sides(const float* multipliers, TokenSums (&sums)[2]);
+  Evaluation evaluate(const float* multipliers, bool first = false);
+  void evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]);
+  // The fractions of where we are, kept while a candidate is evaluated.
+  void exchange_fractions();
+  // How much less than f1 / n1 + f2 / n2 the second derivatives are; or, from then on, not at all.
+  void measure_sharpness();
+  void use_bound();
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
   double allowed_gap() const;
 
-  // step_ = the next lambda by the bound alone, from the fractions of the last evaluation.
+  // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();
   void step_in_ball();
   // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
@@ -80,9 +90,10 @@ class PairProjector {
   int64_t n_topics_, stride_;
   std::array<Side, 2> sides_;
   AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_residual_, last_step_;
-  AlignedArray<float> gradient_, curvature_;
+  AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_;
   AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
   int64_t n_remembered_ = 0, n_steps_ = 0;
+  bool bounded_ = false;  // whether steps are those of the bound
   double stiffness_ = 1;  // of the quadratic of step_in_ball
 };
 

@@ -20,7 +20,7 @@ from ._checkpoint import Checkpoint
 from ._persist import checksum
 from ._threads import resolve_threads
 from ._types import Array
-from ._validation import check_choice, check_integer, check_out, check_real, core_csr, seed_key
+from ._validation import as_counts, check_choice, check_integer, check_out, check_real, core_csr, seed_key
 from .weighting import TermWeighting
 
 _WITHOUT_PRIOR = 0.01  # what a start adds to the counts when beta is 1, so that no word has probability zero
@@ -297,31 +297,6 @@ class TopicModel(RowTransformer):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         seed_key(self.random_state if not hasattr(self.random_state, "integers") else None)
         resolve_threads(self.n_threads)
-
-
-def as_counts(x: Any, name: str = "X") -> Any:
-    """A CSR matrix of finite numbers as token weights: float32, at least 0, int32 indices, no stored zeros.
-
-    A copy only where something must change.
-    """
-    data = x.data
-    if len(data) and not data.min() >= 0:
-        if not np.isfinite(data).all():
-            raise ValueError(f"{name}: contains NaN or infinity")
-        raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
-    if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
-        raise ValueError(f"{name}: contains values that are infinite or too large for float32; scale it down")
-    if x.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
-    if data.dtype != np.float32:
-        x = x.astype(np.float32)
-    if x.nnz and not x.data.all():
-        x = x.copy()
-        x.eliminate_zeros()
-    if x.indices.dtype != np.int32:
-        indices, x = x.indices.astype(np.int32), x.copy()
-        x.indices = indices
-    return x if x.has_sorted_indices else x.sorted_indices()
 
 
 def frequency_blocks(frequencies: Array, n_topics: int) -> Array:

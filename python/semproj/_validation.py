@@ -62,6 +62,13 @@ def check_positive(value: Any, name: str) -> float:
     return check_real(value, name)
 
 
+def check_coupling(value: Any) -> float:
+    """A weight that may be infinite."""
+    if isinstance(value, Real) and not isinstance(value, bool) and float(value) == np.inf:
+        return np.inf
+    return check_real(value, "coupling", low=0)
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few strings."""
     if not isinstance(value, str) or value not in choices:
@@ -186,6 +193,31 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
             raise ValueError(f"X[{i}]: values too large for {np.dtype(dtype)}; scale X down or use float64")
         result.append(view if view.has_sorted_indices else view.sorted_indices())
     return result
+
+
+def as_counts(x: Any, name: str = "X") -> Any:
+    """A CSR matrix of finite numbers as token weights: float32, at least 0, int32 indices, no stored zeros.
+
+    A copy only where something must change.
+    """
+    data = x.data
+    if len(data) and not data.min() >= 0:
+        if not np.isfinite(data).all():
+            raise ValueError(f"{name}: contains NaN or infinity")
+        raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
+    if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
+        raise ValueError(f"{name}: contains values that are infinite or too large for float32; scale it down")
+    if x.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
+    if data.dtype != np.float32:
+        x = x.astype(np.float32)
+    if x.nnz and not x.data.all():
+        x = x.copy()
+        x.eliminate_zeros()
+    if x.indices.dtype != np.int32:
+        indices, x = x.indices.astype(np.int32), x.copy()
+        x.indices = indices
+    return x if x.has_sorted_indices else x.sorted_indices()
 
 
 def core_csr(x: Any, name: str = "X") -> _core.Csr:

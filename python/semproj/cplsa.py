@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
-from ._topics import Documents, as_counts
+from ._topics import Documents
 from ._types import Array
-from ._validation import check_choice, check_integer, check_positive, check_real
+from ._validation import as_counts, check_choice, check_coupling, check_integer, check_positive
 from .jplsa import JPLSA
 
 __all__ = ["CPLSA"]
@@ -34,9 +34,9 @@ class CPLSA(JPLSA):
         acts like a change of the logarithms of topics by at most coupling / tokens. 0 is PLSA of all documents,
         infinity makes the fractions equal.
     norm : {"l1", "l2"}, default "l1"
-    projection_tol : float, above 0, default 1e-6
+    projection_tol : float, above 0, default 1e-5
         A projection is done when it is within this many nats for each token of the best; with an infinite
-        coupling, when no fractions of topics differ by more.
+        coupling, when no fractions of topics differ by more than this and 1e-6.
     max_projection_iter : int, default 100
         Evaluations of a projection in a sweep at most.
     vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, callback, random_state, \
@@ -78,6 +78,8 @@ n_threads, progress
     0
     """
 
+    _arrays = (*JPLSA._arrays, "gaps_")
+    _scalars = (*JPLSA._scalars, "projection_")
     _identifying = (*JPLSA._identifying, "coupling", "norm", "projection_tol", "max_projection_iter")
 
     def __init__(
@@ -86,7 +88,7 @@ n_threads, progress
         *,
         coupling: float = 100.0,
         norm: str = "l1",
-        projection_tol: float = 1e-6,
+        projection_tol: float = 1e-5,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
         alpha: float = 1.1,
@@ -197,8 +199,7 @@ n_threads, progress
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (isinstance(self.coupling, float) and self.coupling == np.inf):
-            check_real(self.coupling, "coupling", low=0)
+        check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
         check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)

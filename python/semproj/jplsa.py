@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ._topics import Documents, TopicModel, as_counts
+from ._topics import Documents, TopicModel
 from ._types import Array
 from ._validation import (
     aligned_views,
+    as_counts,
     as_csr,
     check_choice,
     check_integer,

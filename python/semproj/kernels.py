@@ -15,12 +15,24 @@ from . import _core
 from ._rowsolve import RowSolver
 from ._threads import resolve_threads
 from ._types import Array
-from ._validation import as_csr, check_choice, check_out, check_real, check_sparse, core_csr, without_duplicates
+from ._validation import (
+    as_counts,
+    as_csr,
+    check_choice,
+    check_coupling,
+    check_integer,
+    check_out,
+    check_positive,
+    check_real,
+    check_sparse,
+    core_csr,
+    without_duplicates,
+)
 
 if TYPE_CHECKING:
     from .weighting import TermWeighting
 
-__all__ = ["Projection", "project", "weighted_row_solve"]
+__all__ = ["Projection", "project", "project_posteriors", "weighted_row_solve"]
 
 STORAGES = ("float32", "float16", "int8", "float64")
 
@@ -204,6 +216,139 @@ def weighted_row_solve(
     if not np.isfinite(result).all():
         raise ValueError(f"X: the solution is not finite; values are too large for {table.dtype}")
     return result
+
+
+def project_posteriors(
+    theta1: Any,
+    theta2: Any,
+    phi1: Any,
+    phi2: Any,
+    counts1: Any,
+    counts2: Any,
+    coupling: float,
+    *,
+    norm: str = "l1",
+    start: Any = None,
+    tol: float = 1e-5,
+    max_iter: int = 100,
+    n_threads: int | None = None,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Nearest posteriors over topics whose expected fractions agree in pairs of documents: CPLSA's projection.
+
+    For each pair, the posteriors q of its tokens that minimise ``KL(q || p) + coupling * norm(f1 - f2)``, where p
+    is proportional to ``theta_t phi_tw`` and f are the expected fractions of topics, means of q over the tokens of
+    a side. They are given by dual variables lambda, one for each topic: ``q1(t | w)`` is proportional to
+    ``theta1_t exp(-lambda_t / n1) phi1_tw`` and ``q2(t | w)`` to ``theta2_t exp(lambda_t / n2) phi2_tw``.
+
+    Parameters
+    ----------
+    theta1, theta2 : arrays of shape (n_pairs, n_topics)
+        Mixtures of topics of the documents of each side, at least 0.
+    phi1, phi2 : arrays of shape (n_topics, n_words) and (n_topics, n_words2)
+        Topics as rows, like ``components_``, at least 0. Both sides may have the same.
+    counts1, counts2 : sparse matrices or arrays of shape (n_pairs, n_words) and (n_pairs, n_words2)
+        Tokens of the documents, at least 0. Tokens of probability zero are left out.
+    coupling : float, at least 0, or infinity
+    norm : {"l1", "l2"}, default "l1"
+    start : array of shape (n_pairs, n_topics), optional
+        Where lambda starts; zeros by default.
+    tol : float, above 0, default 1e-5
+        A pair is done when it is within this many nats for each token of the best; with an infinite coupling, when
+        no fractions differ by more than this and 1e-6.
+    max_iter : int, default 100
+        Evaluations of a pair at most.
+    n_threads : int or None
+
+    Returns
+    -------
+    lambda : float32 array of shape (n_pairs, n_topics)
+        Zeros for a pair with an empty side, which is not coupled.
+    fractions1, fractions2 : float32 arrays of shape (n_pairs, n_topics)
+    gap : float64 array of shape (n_pairs,)
+        ``coupling * norm(f1 - f2) - lambda @ (f1 - f2)``, at least what is missing of the best; with an infinite
+        coupling, the largest of ``abs(f1 - f2)``.
+    evaluations : int64 array of shape (n_pairs,)
+        Negative for pairs that are not done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.kernels import project_posteriors
+    >>> theta = np.array([[0.5, 0.5]])
+    >>> phi = np.array([[0.6, 0.4], [0.2, 0.8]])
+    >>> counts = np.array([[4, 1]]), np.array([[1, 3]])
+    >>> free = project_posteriors(theta, theta, phi, phi, *counts, coupling=0)
+    >>> np.round(free[1], 3), np.round(free[2], 3)
+    (array([[0.667, 0.333]], dtype=float32), array([[0.438, 0.562]], dtype=float32))
+    >>> tied = project_posteriors(theta, theta, phi, phi, *counts, coupling=np.inf)
+    >>> bool(abs(tied[1] - tied[2]).max() < 1e-6)
+    True
+    """
+    threads = resolve_threads(n_threads)
+    coupling = check_coupling(coupling)
+    check_choice(norm, "norm", ("l1", "l2"))
+    tol = check_positive(tol, "tol")
+    check_integer(max_iter, "max_iter", low=1)
+    thetas = [_checked_probabilities(x, name) for x, name in ((theta1, "theta1"), (theta2, "theta2"))]
+    phis = [_checked_probabilities(x, name) for x, name in ((phi1, "phi1"), (phi2, "phi2"))]
+    counts = []
+    shape = thetas[0].shape
+    for i, x in enumerate((counts1, counts2)):
+        check_sparse(x, f"counts{i + 1}")
+        x = as_counts(without_duplicates(as_csr(x, f"counts{i + 1}")), f"counts{i + 1}")
+        if thetas[i].shape != shape:
+            raise ValueError(f"theta{i + 1}: expected the shape of theta1, {shape}, got {thetas[i].shape}")
+        if phis[i].shape[0] != shape[1]:
+            raise ValueError(f"phi{i + 1}: expected a row for each of {shape[1]} topics, got {phis[i].shape[0]}")
+        if x.shape != (shape[0], phis[i].shape[1]):
+            expected = (shape[0], phis[i].shape[1])
+            raise ValueError(f"counts{i + 1}: expected shape {expected}, got {x.shape}")
+        counts.append(core_csr(x))
+    multipliers = np.zeros(shape, np.float32)
+    if start is not None:
+        multipliers[:] = _checked_start(start, shape)
+    words1, words2 = (_core.TopicWords(np.ascontiguousarray(phi.T), threads) for phi in phis)
+    fractions1, fractions2 = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    gaps, evaluations = np.empty(shape[0]), np.empty(shape[0], np.int64)
+    _core.project_posteriors(
+        counts[0],
+        counts[1],
+        words1,
+        words2,
+        thetas[0],
+        thetas[1],
+        multipliers,
+        fractions1,
+        fractions2,
+        gaps,
+        evaluations,
+        coupling,
+        norm == "l2",
+        tol,
+        max_iter,
+        threads,
+    )
+    return multipliers, fractions1, fractions2, gaps, evaluations
+
+
+def _checked_probabilities(x: Any, name: str) -> Array:
+    table = np.asarray(x)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(f"{name}: expected a matrix with at least one column, got shape {table.shape}")
+    if table.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected numbers, got dtype {table.dtype}")
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError(f"{name}: expected finite numbers, at least 0")
+    return np.ascontiguousarray(table, np.float32)
+
+
+def _checked_start(start: Any, shape: tuple[int, ...]) -> Array:
+    table = np.asarray(start)
+    if table.shape != shape:
+        raise ValueError(f"start: expected shape {shape}, got {table.shape}")
+    if table.dtype.kind not in "biuf" or not np.isfinite(table).all():
+        raise ValueError("start: expected finite numbers")
+    return table
 
 
 def _checked_factors(factors: Any) -> Array:

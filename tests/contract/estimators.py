@@ -26,6 +26,8 @@ ESTIMATORS = [
     sj.BM25(),
     Custom(),
     sj.WTMF(n_components=2, reg=1.0, max_iter=5, random_state=0),
+    sj.PLSA(n_components=2, max_iter=5, random_state=0),
+    sj.PLSA(n_components=2, init="random", alpha=1.0, beta=1.0, fold_in_iter=2, max_iter=4, random_state=0),
     sj.WTMF(n_components=2, missing_weight=0.0, reg=1.0, max_iter=3, orthogonality=1e-4, random_state=0),
 ]
 
@@ -44,4 +46,10 @@ MULTIVIEW = [
     sj.CCA(n_components=3, gamma=1.0, solver="cholesky", random_state=0),
     sj.CCA(n_components=3, gamma=1.0, solver="dual", random_state=0),
     sj.DDA(n_components=3, group_size=110, random_state=0),
+    sj.JPLSA(n_components=3, max_iter=5, init="random", random_state=0),
+    sj.JPLSA(n_components=3, max_iter=5, vocabulary="separate", init="random", random_state=0),
+    sj.CPLSA(n_components=3, max_iter=5, coupling=10.0, init="random", random_state=0),
+    sj.CPLSA(
+        n_components=3, max_iter=5, coupling=float("inf"), vocabulary="separate", init="random", random_state=0
+    ),
 ]

@@ -67,7 +67,7 @@ inline void lane_totals(const V* v, float* out) {
 }
 
 TokenSums document(const float* theta, const float* rows, int64_t stride, const int32_t* words,
-                   const float* counts, int64_t n, float* ratios, float* sums) {
+                   const float* counts, int64_t n, float* ratios, float* sums, float* squares) {
   float probability[kTopicSegment], kept[kTopicSegment];
   for (int64_t at = 0; at < n; at += kGroup) {
     const float *row[kGroup], *next[kGroup];
@@ -106,6 +106,18 @@ TokenSums document(const float* theta, const float* rows, int64_t stride, const 
         odd += ratio[i + 1] * load(row[i + 1] + c);
       }
       store<float>(sums + c, even + odd);
+    }
+    if (squares == nullptr) continue;
+    float factor[kGroup];
+    for (int i = 0; i < kGroup; ++i) factor[i] = ratio[i] / probability[at + i];
+    for (int64_t c = 0; c < stride; c += kWide) {
+      V sum = load(squares + c);
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; ++i) {
+        const V value = load(row[i] + c);
+        sum += factor[i] * value * value;
+      }
+      store<float>(squares + c, sum);
     }
   }
   int64_t end = (n + kGroup - 1) / kGroup * kGroup;
@@ -270,8 +282,8 @@ PairSums compare(const float* f1, const float* f2, const float* lambda, float we
   return {most, total(squares), total(product), total(gap)};
 }
 
-void balance(const float* f1, const float* f2, const float* lambda, float scale, float most, int64_t n,
-             float* out) {
+void balance(const float* f1, const float* f2, const float* lambda, const float* scales, float most,
+             int64_t n, float* out) {
   constexpr float kLn2Float = 0.69314718f, kLeast = 1e-20f;
   const V least = spread(kLeast), low = -most - V{}, high = most - V{};
   for (int64_t c = 0; c < n; c += kWide) {
@@ -279,7 +291,7 @@ void balance(const float* f1, const float* f2, const float* lambda, float scale,
     a = a < least ? least : a;
     b = b < least ? least : b;
     const Log2Parts parts = log2_of(a / b);
-    V value = load(lambda + c) + scale * kLn2Float * (parts.exponent + parts.rest);
+    V value = load(lambda + c) + load(scales + c) * kLn2Float * (parts.exponent + parts.rest);
     value = value > high ? high : value;
     store<float>(out + c, value < low ? low : value);
   }

@@ -25,9 +25,10 @@ struct PairSums {
 
 struct TopicTable {
   // Up to kTopicSegment words of a document: s = theta . row of the word, ratios = n / s (0 for a word that
-  // is left out), sums += ratio * row. Rows of the words that follow are prefetched meanwhile.
+  // is left out), sums += ratio * row. Rows of the words that follow are prefetched
+  // meanwhile. If `squares` is given, squares += (n / s^2) * row^2 too.
   TokenSums (*document)(const float* theta, const float* rows, int64_t stride, const int32_t* words,
-                        const float* counts, int64_t n, float* ratios, float* sums);
+                        const float* counts, int64_t n, float* ratios, float* sums, float* squares);
   // out += sum over i of coefficients[i] * row ids[i]; wider than float32 when there are more than
   // kTopicSegment.
   void (*combine)(const float* rows, int64_t stride, const uint16_t* ids, const float* coefficients,
@@ -45,9 +46,9 @@ struct TopicTable {
   // out = x y scale
   void (*fractions)(const float* x, const float* y, float scale, int64_t n, float* out);
   PairSums (*compare)(const float* f1, const float* f2, const float* lambda, float weight, int64_t n);
-  // out = lambda + scale log(f1 / f2), cut to [-most, most]. Fractions below 1e-20 count as that.
-  void (*balance)(const float* f1, const float* f2, const float* lambda, float scale, float most, int64_t n,
-                  float* out);
+  // out = lambda + scales log(f1 / f2), cut to [-most, most]. Fractions below 1e-20 count as that.
+  void (*balance)(const float* f1, const float* f2, const float* lambda, const float* scales, float most,
+                  int64_t n, float* out);
 };
 
 namespace baseline {
