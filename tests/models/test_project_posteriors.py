@@ -13,6 +13,8 @@ from tests.reference import plsa as reference
 
 COUPLINGS = [0.5, 3, 20, 100, np.inf]
 EXACT = {"tol": 1e-7, "max_iter": 5000}
+# Of fractions whose posteriors are within 1e-7 nats a token of the best (Pinsker; the shorter side has a fifth).
+TOLERANCE = 1e-3
 
 
 def problem(n=20, n_topics=5, *, seed=0, sharpness=1.0, **options):
@@ -22,8 +24,8 @@ def problem(n=20, n_topics=5, *, seed=0, sharpness=1.0, **options):
     theta = [
         rng.dirichlet(np.full(n_topics, sharpness), n).astype(np.float32) + np.float32(1e-6) for _ in range(2)
     ]
-    phi = rng.dirichlet(np.full(counts[0].shape[1], 0.5), n_topics).T.astype(np.float32) + np.float32(1e-7)
-    return theta, np.ascontiguousarray(phi), counts
+    phi = rng.dirichlet(np.full(counts[0].shape[1], 0.5), n_topics).astype(np.float32) + np.float32(1e-7)
+    return theta, phi, counts
 
 
 def projected(theta, phi, counts, coupling, norm="l1", **options):
@@ -32,14 +34,14 @@ def projected(theta, phi, counts, coupling, norm="l1", **options):
 
 def expected(theta, phi, counts, coupling, norm="l1"):
     wide = tuple(t.astype(np.float64) for t in theta)
-    return reference.project(wide, phi.T.astype(np.float64), tuple(dense(counts)), coupling, norm)
+    return reference.project(wide, phi.astype(np.float64), tuple(dense(counts)), coupling, norm)
 
 
 def gaps(theta, phi, counts, dual, coupling, norm="l1"):
     """Of these dual variables, in float64."""
     wide, topics, cells = (
         tuple(t.astype(np.float64) for t in theta),
-        phi.T.astype(np.float64),
+        phi.astype(np.float64),
         tuple(dense(counts)),
     )
     first, second = reference.projected_fractions(wide, topics, cells, dual.astype(np.float64))
@@ -56,8 +58,8 @@ class TestAgainstTheReference:
         dual, first, second, gap, _ = projected(theta, phi, counts, coupling, norm)
         _, want_first, want_second, _ = expected(theta, phi, counts, coupling, norm)
         coupled = [i for i in range(20) if i not in (1, 2, 4)]
-        np.testing.assert_allclose(first[coupled], want_first[coupled], atol=2e-4)
-        np.testing.assert_allclose(second[coupled], want_second[coupled], atol=2e-4)
+        np.testing.assert_allclose(first[coupled], want_first[coupled], atol=TOLERANCE)
+        np.testing.assert_allclose(second[coupled], want_second[coupled], atol=TOLERANCE)
         assert dual.shape == first.shape == second.shape == (20, n_topics)
         assert gap.shape == (20,)
 
@@ -69,7 +71,7 @@ class TestAgainstTheReference:
         dual, first, second, _, _ = projected(theta, phi, counts, coupling, norm)
         wide = tuple(t.astype(np.float64) for t in theta)
         want = reference.projected_fractions(
-            wide, phi.T.astype(np.float64), tuple(dense(counts)), dual.astype(np.float64)
+            wide, phi.astype(np.float64), tuple(dense(counts)), dual.astype(np.float64)
         )
         for found, fractions, n in zip((first, second), want, counts, strict=True):
             full = n.getnnz(axis=1) > 0
@@ -136,7 +138,7 @@ class TestOptimality:
         theta, phi, counts = problem(n=6, n_topics=3)
         coupling = 5.0
         dual = projected(theta, phi, counts, coupling)[0].astype(np.float64)
-        wide, topics = tuple(t.astype(np.float64) for t in theta), phi.T.astype(np.float64)
+        wide, topics = tuple(t.astype(np.float64) for t in theta), phi.astype(np.float64)
         cells = tuple(dense(counts))
         p = [reference.posteriors(t, topics) for t in wide]
         best = [reference.posteriors(t, topics) for t in reference.tilted(wide, cells, dual)]
@@ -163,7 +165,7 @@ class TestCorners:
         dual, first, second, gap, _ = projected(theta, phi, counts, 0)
         assert not dual.any()
         assert np.abs(gap).max() < 1e-6
-        topics = phi.T.astype(np.float64)
+        topics = phi.astype(np.float64)
         for found, t, n in zip((first, second), theta, dense(counts), strict=True):
             want = reference.fractions(n, reference.posteriors(t.astype(np.float64), topics))
             full = n.sum(axis=1) > 0
@@ -191,12 +193,12 @@ class TestCorners:
         """phi of each side's own: the same as blocks of one matrix that the other side does not touch."""
         rng = np.random.default_rng(0)
         theta = [rng.dirichlet(np.ones(4), 10).astype(np.float32) for _ in range(2)]
-        phi = [rng.dirichlet(np.ones(w), 4).T.astype(np.float32) for w in (30, 20)]
+        phi = [rng.dirichlet(np.ones(w), 4).astype(np.float32) for w in (30, 20)]
         views = paired(10, (30, 20))
         wide = [sp.csr_matrix(x) for x in reference.placed(dense(views), "separate")[0]]
         options = {"norm": "l1", **EXACT}
-        apart = project_posteriors(*theta, *(np.ascontiguousarray(p) for p in phi), *views, 5.0, **options)
-        both = np.ascontiguousarray(np.vstack(phi))
+        apart = project_posteriors(*theta, *phi, *views, 5.0, **options)
+        both = np.hstack(phi)
         together = project_posteriors(*theta, both, both, *wide, 5.0, **options)
         for a, b in zip(apart[:4], together[:4], strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
@@ -226,6 +228,8 @@ class TestWork:
         theta, phi, counts = problem()
         cold = projected(theta, phi, counts, 20, tol=1e-5)
         warm = projected(theta, phi, counts, 20, tol=1e-5, start=cold[0])
+        assert (cold[4] > 0).all(), "all done"
+        assert (warm[4] > 0).all()
         assert np.sum(warm[4]) < 0.5 * np.sum(cold[4])
         np.testing.assert_allclose(warm[1], cold[1], atol=1e-4)
 
@@ -241,10 +245,11 @@ class TestWork:
 
     def test_max_iter(self):
         theta, phi, counts = problem()
-        values = [
-            gaps(theta, phi, counts, projected(theta, phi, counts, 20, max_iter=n)[0], 20).max() for n in (1, 5000)
-        ]
-        assert values[0] > 100 * values[1]
+        short, whole = (projected(theta, phi, counts, 20, tol=1e-6, max_iter=n) for n in (1, 5000))
+        assert gaps(theta, phi, counts, short[0], 20).max() > 100 * gaps(theta, phi, counts, whole[0], 20).max()
+        assert (whole[4] > 0).all()
+        assert (short[4] < 0).sum() > 10, "told apart by their sign"
+        assert np.abs(short[4]).max() == 1
 
     @pytest.mark.parametrize("norm", ["l1", "l2"])
     def test_any_number_of_threads(self, norm):
