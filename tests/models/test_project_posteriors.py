@@ -221,6 +221,22 @@ class TestCorners:
         assert np.isfinite(dual).all()
         assert np.abs(first - second)[coupled].max() < 1e-5
 
+    @pytest.mark.parametrize("beta", [1.01, 1.0001])
+    @pytest.mark.parametrize("coupling", [30, 1000, np.inf])
+    def test_each_word_in_one_topic(self, coupling, beta):
+        """Where a fit begins: posteriors are nearly certain, and hardly move until lambda is large."""
+        counts = merged(paired(40, (30, 20)))
+        theta, phi = reference.start(np.vstack(dense(counts)), 4, beta, [0, 45])
+        theta = [theta[:40].astype(np.float32), theta[40:].astype(np.float32)]
+        dual, _, _, gap, evaluations = projected(
+            theta, phi.astype(np.float32), counts, coupling, tol=1e-6
+        )
+        true = gaps(theta, phi.astype(np.float32), counts, dual, coupling)
+        tokens = np.array([x.sum() for x in counts[0] + counts[1]])
+        assert (true <= (2e-6 if coupling == np.inf else 1e-6 * tokens + 1e-6 * coupling)).all(), true.argmax()
+        np.testing.assert_allclose(gap, true, atol=2e-6 if coupling == np.inf else 3e-6 * coupling)
+        assert (evaluations > 0).all()
+
 
 class TestWork:
     def test_warm_start(self):
