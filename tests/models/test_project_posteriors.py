@@ -228,9 +228,7 @@ class TestCorners:
         counts = merged(paired(40, (30, 20)))
         theta, phi = reference.start(np.vstack(dense(counts)), 4, beta, [0, 45])
         theta = [theta[:40].astype(np.float32), theta[40:].astype(np.float32)]
-        dual, _, _, gap, evaluations = projected(
-            theta, phi.astype(np.float32), counts, coupling, tol=1e-6
-        )
+        dual, _, _, gap, evaluations = projected(theta, phi.astype(np.float32), counts, coupling, tol=1e-6)
         true = gaps(theta, phi.astype(np.float32), counts, dual, coupling)
         tokens = np.array([x.sum() for x in counts[0] + counts[1]])
         assert (true <= (2e-6 if coupling == np.inf else 1e-6 * tokens + 1e-6 * coupling)).all(), true.argmax()
