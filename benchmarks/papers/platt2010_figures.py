@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Setting(NamedTuple):
-    dimension: int | None
-    gamma: float | None = None
-
-
-class Published(NamedTuple):
-    """A row of the paper: its setting and figures by table and metric."""
-
-    setting: Setting
-    figures: dict[tuple[str, str], float]
+from benchmarks.papers.crosstasks import Published, Setting
 
 
 def _retrieval(
@@ -28,12 +16,13 @@ def _classified(dimension: int | None, english: float, other: float, gamma: floa
     return Published(Setting(dimension, gamma), figures)
 
 
-# The paper's rows, by table. DDA has no figures of its own there; it starts from the setting of OPCA.
+# The paper's rows, by table. DDA has no figures of its own there; it starts from the setting of OPCA. The gamma of
+# CPLSA is its coupling, which the paper does not weigh.
 PUBLISHED: dict[str, dict[str, Published]] = {
     "1": {
         "OPCA": _retrieval("1", 1000, 0.9742, 0.9806, 0.1),
         "DDA": Published(Setting(1000, 0.1), {}),
-        "CPLSA": _retrieval("1", 1000, 0.9716, 0.9782),
+        "CPLSA": _retrieval("1", 1000, 0.9716, 0.9782, 1.0),
         "WordByWord": _retrieval("1", None, 0.9707, 0.9779),
         "WordByWord+LSA": _retrieval("1", 5000, 0.9706, 0.9778),
         "JPLSA": _retrieval("1", 1000, 0.9645, 0.9726),
@@ -49,7 +38,7 @@ PUBLISHED: dict[str, dict[str, Published]] = {
         "WordByWord+LSA": _retrieval("2", 5000, 0.6786, 0.7236),
         "CLLSI": _retrieval("2", 5000, 0.5302, 0.6130),
         "Untranslated": _retrieval("2", None, 0.4692, 0.5383),
-        "CPLSA": _retrieval("2", 200, 0.4579, 0.5130),
+        "CPLSA": _retrieval("2", 200, 0.4579, 0.5130, 1.0),
         "JPLSA": _retrieval("2", 1000, 0.3322, 0.3619),
     },
     "3": {
