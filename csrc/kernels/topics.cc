@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kBlockBytes = int64_t{8} << 20;     // theta of a block: stays in the last-level cache
 constexpr int64_t kBlockEntries = int64_t{1} << 20;   // and so do its ratios
 constexpr int64_t kMostDocuments = int64_t{1} << 16;  // of a block: 16 bits
+constexpr int64_t kNearCacheBytes = int64_t{768} << 10;
 constexpr int64_t kTaskEntries = 2048;
 constexpr int64_t kWordChunk = 128;  // words whose sums for the normalisation are one
 
@@ -62,7 +63,7 @@ AlignedArray<float> DocumentPass::new_row() const {
 }
 
 TokenSums DocumentPass::run(const float* theta, const int32_t* words, const float* counts, int64_t n,
-                            float* ratios, float* squares) {
+                            float* ratios, bool cached, float* squares) {
   TokenSums all{0, 0};
   const bool several = n > simd::kTopicSegment;
   if (several) std::fill(wide_.begin(), wide_.end(), 0.0);
@@ -70,7 +71,7 @@ TokenSums DocumentPass::run(const float* theta, const int32_t* words, const floa
   for (int64_t at = 0; at < n; at += simd::kTopicSegment) {
     const int64_t here = std::min(simd::kTopicSegment, n - at);
     const TokenSums found = table_.document(theta, words_.data(), stride(), words + at, counts + at, here,
-                                            ratios + at, sums_.get(), squares);
+                                            ratios + at, sums_.get(), squares, cached);
     all.log_likelihood += found.log_likelihood;
     all.mass += found.mass;
     if (several) {
@@ -79,6 +80,10 @@ TokenSums DocumentPass::run(const float* theta, const int32_t* words, const floa
   }
   if (several) std::copy(wide_.begin(), wide_.end(), sums_.get());
   return all;
+}
+
+bool DocumentPass::fits_cache(int64_t n_words) const {
+  return n_words * stride() * static_cast<int64_t>(sizeof(float)) <= kNearCacheBytes;
 }
 
 void DocumentPass::update(float* theta, float prior) const {

@@ -61,9 +61,11 @@ class DocumentPass {
   DocumentPass(const TopicWords& words, Isa isa);
 
   // theta has `stride` elements. Sets ratios, and sums() to sum_w r phi_w; adds n phi_w^2 / s^2 to squares,
-  // if there are any.
+  // if there are any. `cached` says that rows of these words are in cache, see fits_cache.
   TokenSums run(const float* theta, const int32_t* words, const float* counts, int64_t n, float* ratios,
-                float* squares = nullptr);
+                bool cached = false, float* squares = nullptr);
+  // Whether the rows of so many words stay in the second-level cache from one run to the next.
+  bool fits_cache(int64_t n_words) const;
   const float* sums() const { return sums_.get(); }
 
   // theta = prior + theta * sums(), scaled to one: what EM makes of the last run. Uniform if all is zero.

@@ -65,8 +65,8 @@ PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, 
       n_topics_(first.n_topics()),
       stride_(first.stride()),
       sides_{Side(first, isa), Side(second, isa)} {
-  for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_residual_, &last_step_,
-                    &gradient_, &curvature_, &free_, &sharpness_, &scales_}) {
+  for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_step_, &gradient_,
+                    &curvature_, &free_, &sharpness_, &scales_}) {
     *row = zeros(stride_);
   }
   residual_changes_ = zeros(kRemembered * stride_);
@@ -85,6 +85,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   }
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
+  evaluated_ = false;
   if (one_is_empty() || coupling_.weight == 0) std::fill_n(multipliers_.get(), stride_, 0.0f);
   cut_to_constraint(multipliers_.get());
   Evaluation now = evaluate(multipliers_.get(), true);
@@ -131,14 +132,18 @@ double PairProjector::allowed_gap() const {
 }
 
 void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
-  for (int s = 0; s < 2; ++s) {
+  const bool cached = evaluated_ && sides_[0].pass.fits_cache(sides_[0].tokens.n + sides_[1].tokens.n);
+  evaluated_ = true;
+  second_first_ = !second_first_;  // the side that was last is still in cache
+  for (int i = 0; i < 2; ++i) {
+    const int s = second_first_ ? 1 - i : i;
     Side& side = sides_[s];
     const double sign = s == 0 ? -1 : 1;
     const double scale = one_is_empty() ? 0 : sign / side.mass;
     table_.tilt(side.theta.get(), multipliers, static_cast<float>(scale), stride_, side.tilted.get());
     if (squares) std::fill_n(side.squares.get(), stride_, 0.0f);
     sums[s] = side.pass.run(side.tilted.get(), side.tokens.words, side.tokens.counts, side.tokens.n,
-                            side.ratios, squares ? side.squares.get() : nullptr);
+                            side.ratios, cached, squares ? side.squares.get() : nullptr);
   }
 }
 
@@ -171,19 +176,18 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
 }
 
 void PairProjector::plain_step() {
-  const Side &a = sides_[0], &b = sides_[1];
-  const auto inverse_a = static_cast<float>(1 / a.mass), inverse_b = static_cast<float>(1 / b.mass);
-  for (int64_t t = 0; t < stride_; ++t) {
-    gradient_[t] = a.fractions[t] - b.fractions[t];
-    curvature_[t] = a.fractions[t] * inverse_a + b.fractions[t] * inverse_b;
-    curvature_[t] = curvature_[t] * sharpness_[t] + kLeastFraction;
-  }
-  if (coupling_.l2 && !std::isinf(coupling_.weight)) {
-    step_in_ball();
+  const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
+  if (!coupling_.l2 || std::isinf(coupling_.weight)) {
+    table_.balance(f1, f2, multipliers_.get(), scales_.get(), static_cast<float>(coupling_.weight), stride_,
+                   step_.get());
     return;
   }
-  table_.balance(a.fractions.get(), b.fractions.get(), multipliers_.get(), scales_.get(),
-                 static_cast<float>(coupling_.weight), stride_, step_.get());
+  const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
+  for (int64_t t = 0; t < stride_; ++t) {
+    gradient_[t] = f1[t] - f2[t];
+    curvature_[t] = (f1[t] * a + f2[t] * b) * sharpness_[t] + kLeastFraction;
+  }
+  step_in_ball();
 }
 
 void PairProjector::exchange_fractions() {
@@ -202,6 +206,7 @@ void PairProjector::measure_sharpness() {
       less += x * x * sides_[s].squares[t];
     }
     sharpness_[t] = std::clamp(1 - less / bound, kLeastSharpness, 1.0f);
+    weights_[t] = std::sqrt(bound * sharpness_[t]);
     scales_[t] = scale / sharpness_[t];
   }
   bounded_ = false;
@@ -258,45 +263,54 @@ void PairProjector::cut_to_constraint(float* multipliers) const {
 
 // Residuals are weighted by the root of the first curvature, so that topics count as much as they matter.
 void PairProjector::remember_step() {
+  const float *__restrict__ step = step_.get(), *__restrict__ from = multipliers_.get(),
+              *__restrict__ weights = weights_.get();
+  float* __restrict__ last_step = last_step_.get(), * __restrict__ residual = residual_.get();
   if (n_steps_ == 0) {
-    for (int64_t t = 0; t < stride_; ++t) weights_[t] = std::sqrt(curvature_[t]);
-  }
-  for (int64_t t = 0; t < stride_; ++t) residual_[t] = weights_[t] * (step_[t] - multipliers_[t]);
-  if (n_steps_ > 0) {
+    for (int64_t t = 0; t < stride_; ++t) residual[t] = weights[t] * (step[t] - from[t]);
+  } else {
     const int64_t at = (n_steps_ - 1) % kRemembered * stride_;
+    float* __restrict__ residual_change = residual_changes_.get() + at, * __restrict__ step_change =
+                                                                            step_changes_.get() + at;
     for (int64_t t = 0; t < stride_; ++t) {
-      residual_changes_[at + t] = residual_[t] - last_residual_[t];
-      step_changes_[at + t] = step_[t] - last_step_[t];
+      const float now = weights[t] * (step[t] - from[t]);
+      residual_change[t] = now - residual[t];
+      step_change[t] = step[t] - last_step[t];
+      residual[t] = now;
     }
     n_remembered_ = std::min(n_remembered_ + 1, kRemembered);
   }
-  std::copy_n(residual_.get(), stride_, last_residual_.get());
-  std::copy_n(step_.get(), stride_, last_step_.get());
+  std::copy_n(step, stride_, last_step);
   ++n_steps_;
 }
 
 bool PairProjector::combine_steps() {
   const int64_t m = n_remembered_;
   if (m == 0) return false;
-  // Topics that the constraint holds do not move: they have no part in the combination.
+  // Topics that the box holds do not move: they have no part in the combination.
+  const bool boxed = !coupling_.l2 && !std::isinf(coupling_.weight);
   const auto most = static_cast<float>(coupling_.weight);
-  for (int64_t t = 0; t < stride_; ++t) {
-    free_[t] = coupling_.l2 || (step_[t] < most && step_[t] > -most) ? 1.0f : 0.0f;
+  float* __restrict__ free = free_.get(), * __restrict__ candidate = candidate_.get();
+  const float* __restrict__ step = step_.get();
+  if (boxed) {
+    for (int64_t t = 0; t < stride_; ++t) free[t] = std::abs(step[t]) < most ? 1.0f : 0.0f;
   }
+  float products[kRemembered];
+  const auto multiply = [&](const float* __restrict__ row) {
+    if (boxed) {
+      for (int64_t t = 0; t < stride_; ++t) candidate[t] = free[t] * row[t];
+    }
+    rows_.products(residual_changes_.get(), m, stride_, boxed ? candidate : row, products);
+  };
   std::array<std::array<double, kRemembered>, kRemembered> gram;
   std::array<double, kRemembered> right;
-  float products[kRemembered];
   for (int64_t i = 0; i < m; ++i) {
-    for (int64_t t = 0; t < stride_; ++t) candidate_[t] = free_[t] * residual_changes_[i * stride_ + t];
-    rows_.products(residual_changes_.get(), m, stride_, candidate_.get(), products);
+    multiply(residual_changes_.get() + i * stride_);
     for (int64_t j = 0; j < m; ++j) gram[i][j] = static_cast<double>(products[j]);
-  }
-  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = free_[t] * residual_[t];
-  rows_.products(residual_changes_.get(), m, stride_, candidate_.get(), products);
-  for (int64_t i = 0; i < m; ++i) {
-    right[i] = static_cast<double>(products[i]);
     gram[i][i] *= 1 + 1e-6;  // float32 products of changes that are nearly collinear
   }
+  multiply(residual_.get());
+  for (int64_t i = 0; i < m; ++i) right[i] = static_cast<double>(products[i]);
   if (!solve<kRemembered>(gram, right, m)) {
     n_remembered_ = n_steps_ = 0;
     return false;
@@ -304,7 +318,7 @@ bool PairProjector::combine_steps() {
   float coefficients[kRemembered];
   for (int64_t i = 0; i < m; ++i) coefficients[i] = static_cast<float>(right[i]);
   rows_.combine(coefficients, step_changes_.get(), m, stride_, candidate_.get());
-  for (int64_t t = 0; t < stride_; ++t) candidate_[t] = step_[t] - free_[t] * candidate_[t];
+  for (int64_t t = 0; t < stride_; ++t) candidate[t] = step[t] - (boxed ? free[t] : 1.0f) * candidate[t];
   cut_to_constraint(candidate_.get());
   return true;
 }

@@ -43,7 +43,7 @@ class PairProjector {
   const simd::TopicTable& table() const { return table_; }
 
  private:
-  static constexpr int64_t kRemembered = 3;
+  static constexpr int64_t kRemembered = 6;
 
   struct Side {
     Side(const TopicWords& words, Isa isa)
@@ -89,10 +89,12 @@ class PairProjector {
   simd::RowTable<float> rows_;
   int64_t n_topics_, stride_;
   std::array<Side, 2> sides_;
-  AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_residual_, last_step_;
+  AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_step_;
   AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_;
   AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
   int64_t n_remembered_ = 0, n_steps_ = 0;
+  bool evaluated_ = false;  // this pair, so that its rows may be in cache
+  bool second_first_ = false;
   bool bounded_ = false;  // whether steps are those of the bound
   double stiffness_ = 1;  // of the quadratic of step_in_ball
 };

@@ -51,10 +51,10 @@ void for_documents(const CsrView<int32_t, float>& documents, const TopicWords& w
 }
 
 TokenSums run(Worker& worker, const CsrView<int32_t, float>& documents, int64_t d, const float* theta,
-              float* ratios) {
-  const int64_t begin = documents.indptr[d];
-  return worker.pass.run(theta, documents.indices + begin, documents.data + begin,
-                         documents.indptr[d + 1] - begin, ratios);
+              float* ratios, bool again = false) {
+  const int64_t begin = documents.indptr[d], n = documents.indptr[d + 1] - begin;
+  return worker.pass.run(theta, documents.indices + begin, documents.data + begin, n, ratios,
+                         again && worker.pass.fits_cache(n));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void fold_in(const CsrView<int32_t, float>& documents, const TopicWords& words, 
     float* row = mine.theta.get();
     std::fill_n(row, words.n_topics(), uniform);
     for (int64_t i = 0; i < iterations; ++i) {
-      const TokenSums sums = run(mine, documents, d, row, mine.ratios.data());
+      const TokenSums sums = run(mine, documents, d, row, mine.ratios.data(), i > 0);
       if (!(sums.mass > 0)) break;
       mine.pass.update(row, prior);
     }

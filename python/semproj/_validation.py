@@ -201,12 +201,12 @@ def as_counts(x: Any, name: str = "X") -> Any:
     A copy only where something must change.
     """
     data = x.data
-    if len(data) and not data.min() >= 0:
+    if len(data) and not (data.min() >= 0 and data.max() < np.inf):
         if not np.isfinite(data).all():
             raise ValueError(f"{name}: contains NaN or infinity")
         raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
     if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
-        raise ValueError(f"{name}: contains values that are infinite or too large for float32; scale it down")
+        raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
     if x.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
     if data.dtype != np.float32:

@@ -29,12 +29,12 @@ class CPLSA(JPLSA):
 
     Parameters
     ----------
-    coupling : float, at least 0, or infinity, default 100
+    coupling : float, at least 0, or infinity, default infinity
         Weight of the disagreement of a pair. Fractions are sums over tokens divided by their number: a coupling
-        acts like a change of the logarithms of topics by at most coupling / tokens. 0 is PLSA of all documents,
-        infinity makes the fractions equal.
+        changes the logarithms of a document's topics by at most coupling / tokens. 0 is PLSA of all documents,
+        infinity makes the fractions equal. A small one lets each language have topics of its own.
     norm : {"l1", "l2"}, default "l1"
-    projection_tol : float, above 0, default 1e-5
+    projection_tol : float, above 0, default 2e-6
         A projection is done when it is within this many nats for each token of the best; with an infinite
         coupling, when no fractions of topics differ by more than this and 1e-6.
     max_projection_iter : int, default 100
@@ -86,9 +86,9 @@ n_threads, progress
         self,
         n_components: int = 100,
         *,
-        coupling: float = 100.0,
+        coupling: float = np.inf,
         norm: str = "l1",
-        projection_tol: float = 1e-5,
+        projection_tol: float = 2e-6,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
         alpha: float = 1.1,

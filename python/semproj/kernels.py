@@ -229,7 +229,7 @@ def project_posteriors(
     *,
     norm: str = "l1",
     start: Any = None,
-    tol: float = 1e-5,
+    tol: float = 2e-6,
     max_iter: int = 100,
     n_threads: int | None = None,
 ) -> tuple[Array, Array, Array, Array, Array]:
@@ -252,7 +252,7 @@ def project_posteriors(
     norm : {"l1", "l2"}, default "l1"
     start : array of shape (n_pairs, n_topics), optional
         Where lambda starts; zeros by default.
-    tol : float, above 0, default 1e-5
+    tol : float, above 0, default 2e-6
         A pair is done when it is within this many nats for each token of the best; with an infinite coupling, when
         no fractions differ by more than this and 1e-6.
     max_iter : int, default 100

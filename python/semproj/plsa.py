@@ -167,6 +167,8 @@ class PLSA(TopicModel):
 
     def _documents(self, X: Any, reset: bool) -> Documents:
         X = self._validated(X, reset)
+        if reset and X.nnz == 0:
+            raise ValueError("X: has no non-zero entries")
         return Documents(X, [0, X.shape[1]])
 
     def _validated(self, X: Any, reset: bool) -> Any:

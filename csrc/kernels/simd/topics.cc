@@ -10,7 +10,9 @@ using Int = int32_t __attribute__((vector_size(kBytes)));
 constexpr int kWide = static_cast<int>(kLanes<float>);
 constexpr int kPerLine = static_cast<int>(kTopicLanes) / kWide;
 // Words whose products share the loads of theta and of the sums; as many sums as the latency of an FMA needs.
-constexpr int kGroup = kWide >= 8 ? 8 : 4;
+// Fewer of long rows, so that they are still in the first-level cache when they are added.
+constexpr int kMostTogether = kWide >= 8 ? 8 : 4;
+constexpr int64_t kLongRow = 640;
 // Vectors of a row that are summed in registers at once.
 constexpr int kTileVectors = kWide == 16 ? 16 : 8;
 
@@ -43,21 +45,19 @@ inline double total(V v) {
 }
 
 // out[i] = sum of the lanes of v[i]
+template <int kGroup>
 inline void lane_totals(const V* v, float* out) {
+  constexpr typename UpTo<kWide>::type lanes_of{};
+  V pairs[kGroup / 2], fours[kGroup / 4];
+#pragma GCC unroll 4
+  for (int i = 0; i < kGroup / 2; ++i) pairs[i] = fold<1>(v[2 * i], v[2 * i + 1], lanes_of);
+#pragma GCC unroll 2
+  for (int i = 0; i < kGroup / 4; ++i) fours[i] = fold<2>(pairs[2 * i], pairs[2 * i + 1], lanes_of);
   float lanes[kWide];
   if constexpr (kGroup == 8) {
-    V half[4], quarter[2];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) half[i] = fold<1>(v[2 * i], v[2 * i + 1], typename UpTo<kWide>::type{});
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i) {
-      quarter[i] = fold<2>(half[2 * i], half[2 * i + 1], typename UpTo<kWide>::type{});
-    }
-    store<float>(lanes, fold<4>(quarter[0], quarter[1], typename UpTo<kWide>::type{}));
+    store<float>(lanes, fold<4>(fours[0], fours[1], lanes_of));
   } else {
-    const V left = fold<1>(v[0], v[1], typename UpTo<kWide>::type{});
-    const V right = fold<1>(v[2], v[3], typename UpTo<kWide>::type{});
-    store<float>(lanes, fold<2>(left, right, typename UpTo<kWide>::type{}));
+    store<float>(lanes, fours[0]);
   }
   for (int i = 0; i < kGroup; ++i) {
     float sum = lanes[i];
@@ -66,8 +66,9 @@ inline void lane_totals(const V* v, float* out) {
   }
 }
 
-TokenSums document(const float* theta, const float* rows, int64_t stride, const int32_t* words,
-                   const float* counts, int64_t n, float* ratios, float* sums, float* squares) {
+template <int kGroup, bool kSquares, bool kPrefetch>
+TokenSums document_in_groups(const float* theta, const float* rows, int64_t stride, const int32_t* words,
+                             const float* counts, int64_t n, float* ratios, float* sums, float* squares) {
   float probability[kTopicSegment], kept[kTopicSegment];
   for (int64_t at = 0; at < n; at += kGroup) {
     const float *row[kGroup], *next[kGroup];
@@ -80,8 +81,10 @@ TokenSums document(const float* theta, const float* rows, int64_t stride, const 
     }
     V dots[kGroup] = {};
     for (int64_t c = 0; c < stride; c += kTopicLanes) {
+      if constexpr (kPrefetch) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) __builtin_prefetch(next[i] + c);
+        for (int i = 0; i < kGroup; ++i) __builtin_prefetch(next[i] + c);
+      }
 #pragma GCC unroll 4
       for (int v = 0; v < kPerLine; ++v) {
         const V mine = load(theta + c + v * kWide);
@@ -89,7 +92,7 @@ TokenSums document(const float* theta, const float* rows, int64_t stride, const 
         for (int i = 0; i < kGroup; ++i) dots[i] += mine * load(row[i] + c + v * kWide);
       }
     }
-    lane_totals(dots, probability + at);
+    lane_totals<kGroup>(dots, probability + at);
     for (int i = 0; i < kGroup; ++i) {
       const float s = probability[at + i];
       const bool good = s >= kLeastProbability;
@@ -98,26 +101,20 @@ TokenSums document(const float* theta, const float* rows, int64_t stride, const 
       ratio[i] = kept[at + i] / probability[at + i];
     }
     for (int i = 0; i < kGroup && at + i < n; ++i) ratios[at + i] = ratio[i];
-    for (int64_t c = 0; c < stride; c += kWide) {
-      V even = load(sums + c), odd{};
-#pragma GCC unroll 4
-      for (int i = 0; i < kGroup; i += 2) {
-        even += ratio[i] * load(row[i] + c);
-        odd += ratio[i + 1] * load(row[i + 1] + c);
-      }
-      store<float>(sums + c, even + odd);
-    }
-    if (squares == nullptr) continue;
     float factor[kGroup];
     for (int i = 0; i < kGroup; ++i) factor[i] = ratio[i] / probability[at + i];
     for (int64_t c = 0; c < stride; c += kWide) {
-      V sum = load(squares + c);
-#pragma GCC unroll 8
-      for (int i = 0; i < kGroup; ++i) {
-        const V value = load(row[i] + c);
-        sum += factor[i] * value * value;
+      V even = load(sums + c), odd{}, square{};
+      if constexpr (kSquares) square = load(squares + c);
+#pragma GCC unroll 4
+      for (int i = 0; i < kGroup; i += 2) {
+        const V left = load(row[i] + c), right = load(row[i + 1] + c);
+        even += ratio[i] * left;
+        odd += ratio[i + 1] * right;
+        if constexpr (kSquares) square += factor[i] * left * left + factor[i + 1] * right * right;
       }
-      store<float>(squares + c, sum);
+      store<float>(sums + c, even + odd);
+      if constexpr (kSquares) store<float>(squares + c, square);
     }
   }
   int64_t end = (n + kGroup - 1) / kGroup * kGroup;
@@ -131,6 +128,17 @@ TokenSums document(const float* theta, const float* rows, int64_t stride, const 
     mass += weight;
   }
   return {kLn2 * (total(exponents) + total(rests)), total(mass)};
+}
+
+TokenSums document(const float* theta, const float* rows, int64_t stride, const int32_t* words,
+                   const float* counts, int64_t n, float* ratios, float* sums, float* squares, bool cached) {
+  const auto in_groups = [&]<int kGroup>(Numbers<kGroup>) {
+    const auto run = squares != nullptr ? &document_in_groups<kGroup, true, true>
+                     : cached           ? &document_in_groups<kGroup, false, false>
+                                        : &document_in_groups<kGroup, false, true>;
+    return run(theta, rows, stride, words, counts, n, ratios, sums, squares);
+  };
+  return stride < kLongRow ? in_groups(Numbers<kMostTogether>{}) : in_groups(Numbers<4>{});
 }
 
 // The columns of kVectors vectors, their sums in registers.

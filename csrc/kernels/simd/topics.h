@@ -26,9 +26,11 @@ struct PairSums {
 struct TopicTable {
   // Up to kTopicSegment words of a document: s = theta . row of the word, ratios = n / s (0 for a word that
   // is left out), sums += ratio * row. Rows of the words that follow are prefetched
-  // meanwhile. If `squares` is given, squares += (n / s^2) * row^2 too.
+  // meanwhile, unless they are in a near cache already. If `squares` is given, squares += (n / s^2) * row^2
+  // too.
   TokenSums (*document)(const float* theta, const float* rows, int64_t stride, const int32_t* words,
-                        const float* counts, int64_t n, float* ratios, float* sums, float* squares);
+                        const float* counts, int64_t n, float* ratios, float* sums, float* squares,
+                        bool cached);
   // out += sum over i of coefficients[i] * row ids[i]; wider than float32 when there are more than
   // kTopicSegment.
   void (*combine)(const float* rows, int64_t stride, const uint16_t* ids, const float* coefficients,
