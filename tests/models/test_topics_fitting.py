@@ -295,15 +295,9 @@ class TestWrongCounts:
                 call(row)
 
     def test_zeros_only(self, cls):
-        """Documents of no words are uniform; a language of no words is an error."""
         X = data_of(cls)
-        if isinstance(X, list):
-            with pytest.raises(ValueError, match=r"X\[0\]: has no non-zero entries"):
-                make(cls).fit([x * 0 for x in X])
-        else:
-            model = make(cls).fit(X * 0)
-            np.testing.assert_allclose(model.doc_topics_, 0.25)
-            np.testing.assert_allclose(model.components_, 1 / 30, rtol=1e-6)
+        with pytest.raises(ValueError, match=r"^X(\[0\])?: has no non-zero entries"):
+            make(cls).fit([x * 0 for x in X] if isinstance(X, list) else X * 0)
 
     def test_no_documents(self, cls):
         X = data_of(cls)
