@@ -8,6 +8,7 @@ iterations and Jensen-Shannon.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import semproj as sj
@@ -20,7 +21,7 @@ MAX_SWEEPS = 500
 MEASURED = 10  # sweeps between two looks at dev
 PATIENCE = 5  # looks in which nothing gets better before a fit ends
 TOPICS = (100, 200, 500, 1000)  # tried by --tune
-COUPLINGS = (10.0, 100.0, float("inf"))
+COUPLINGS = (100.0, 1000.0, inf)
 
 
 @dataclass(frozen=True)

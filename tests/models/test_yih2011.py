@@ -22,7 +22,6 @@ from tests.models.papering import run_paper, write_pairs  # noqa: E402
 from tests.reference import plsa as reference  # noqa: E402
 
 TOPICS = ["--rows", "JPLSA", "CPLSA"]
-COUPLED = {"CPLSA": Setting(1000, float("inf"))}
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +31,8 @@ def data(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def coupled(monkeypatch):
-    """What a tuned coupling is like; the papers' own weight does next to nothing."""
-    monkeypatch.setattr(yih2011_figures, "TUNED", dict.fromkeys(yih2011.DATASETS, COUPLED))
-
-
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_figures_of_a_split(split, data, tmp_path, coupled, capsys):
+def test_the_figures_of_a_split(split, data, tmp_path, capsys):
     found = run_paper("yih2011", data, tmp_path, "--split", split, "--dimension", "12")
     rows = ["OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
     expected = {("1", name, row, m) for name in ("mdn", "debian") for row in rows for m in ("top1", "mrr")}
