@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
 import warnings
@@ -37,7 +38,7 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly", "smurff")
+    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly", "smurff", "tomotopy")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")
@@ -332,3 +333,66 @@ def smurff_bpmf(
         status = session.step()
         mark()
     return float(status.train_rmse)
+
+
+def words_of(counts: csr_matrix) -> list[list[str]]:
+    """Documents as tomotopy wants them: a string for each token."""
+    names = [str(term) for term in range(counts.shape[1])]
+    tokens = np.repeat(counts.indices, counts.data.astype(np.int64))
+    ends = np.concatenate([[0], np.cumsum(counts.data, dtype=np.int64)])[counts.indptr]
+    return [[names[term] for term in tokens[begin:end]] for begin, end in itertools.pairwise(ends)]
+
+
+def tomotopy_lda(documents: list[list[str]], k: int, alpha: float, eta: float) -> Any:
+    """LDA by collapsed Gibbs sampling; all words have weight one, the fastest, and priors stay as they are."""
+    import tomotopy
+
+    model = tomotopy.LDAModel(tw=tomotopy.TermWeight.ONE, k=k, alpha=alpha, eta=eta, seed=0)
+    for words in documents:
+        model.add_doc(words)
+    model.optim_interval = 0
+    return model
+
+
+def tomotopy_train(model: Any, sweeps: int, n: int, scheme: str = "DEFAULT") -> None:
+    """Sweeps in one call, their work shared by one of its parallel schemes."""
+    import tomotopy
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # "may differ even with fixed seed"
+        model.train(sweeps, workers=n, parallel=getattr(tomotopy.ParallelScheme, scheme))
+
+
+def tomotopy_topics(model: Any, n_terms: int) -> np.ndarray:
+    """Its distributions over words; those that it has not seen have next to nothing."""
+    topics = np.full((model.k, n_terms), 1e-9, np.float32)
+    topics[:, [int(word) for word in model.used_vocabs]] = [model.get_topic_word_dist(t) for t in range(model.k)]
+    return topics
+
+
+def sklearn_lda(counts: csr_matrix, k: int, alpha: float, eta: float, n: int) -> Any:
+    """One pass of batch variational Bayes, nothing evaluated; its documents are spread over `n` processes."""
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    return LatentDirichletAllocation(
+        k,
+        doc_topic_prior=alpha,
+        topic_word_prior=eta,
+        learning_method="batch",
+        max_iter=1,
+        evaluate_every=-1,
+        n_jobs=n,
+        random_state=0,
+    ).fit(counts)
+
+
+def gensim_lda(bags: list[list[tuple[int, int]]], n_terms: int, k: int, alpha: float, eta: float, n: int) -> Any:
+    """One pass of online variational Bayes, nothing evaluated: LdaModel, or LdaMulticore with `n` processes."""
+    from gensim.models import LdaModel, LdaMulticore
+
+    unnamed = {term: str(term) for term in range(n_terms)}
+    options = {"num_topics": k, "id2word": unnamed, "passes": 1, "eval_every": None, "dtype": np.float32}
+    options |= {"alpha": np.full(k, alpha, np.float32), "eta": eta, "random_state": 0}
+    if n == 1:
+        return LdaModel(bags, **options)
+    return LdaMulticore(bags, workers=n, **options)

@@ -37,8 +37,27 @@ TITLES = {
     "wtmf_words": "WTMF, its words' half",
     "wtmf_sweep_early": "WTMF, the second sweep of a fit",
     "wtmf_fit": "WTMF fit, 394,000 sentences, 20 sweeps, K=100",
+    "bptf_sweep": "BPTF, one Gibbs sweep, 1,200,000 cells, D=40",
+    "plsa_sweep_t100": "PLSA, one sweep, 10,000 documents, T=100",
+    "plsa_sweep_t1000": "PLSA, one sweep, 10,000 documents, T=1000",
+    "cplsa_sweep_t100": "CPLSA, one sweep, 10,000 pairs, T=100",
+    "cplsa_sweep_t1000": "CPLSA, one sweep, 10,000 pairs, T=1000",
+    "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
 }
-PEERS = ("scipy", "mkl", "sklearn", "gensim", "cca_zoo", "faiss", "implicit", "implicit_cg")
+PEERS = (
+    "scipy",
+    "mkl",
+    "sklearn",
+    "gensim",
+    "cca_zoo",
+    "faiss",
+    "implicit",
+    "implicit_cg",
+    "smurff",
+    "tomotopy",
+    "tomotopy_copy",
+    "jplsa",
+)
 
 
 def table(files: list[Path]) -> str:

@@ -188,7 +188,7 @@ def _europarl_file(data: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class Bilingual:
-    """Weighted documents and their translations over shared columns, and where they come from."""
+    """Documents and their translations over shared columns, weighted or counted, and where they come from."""
 
     views: list[csr_matrix]
     source: str
@@ -201,6 +201,15 @@ class Bilingual:
 def bilingual(n_pairs: int, n_terms: int, data: Path | None = None) -> Bilingual:
     """log(tf)-idf rows of Europarl speeches from the data folder, or of an invented corpus."""
     import semproj as sj
+
+    corpus = bilingual_counts(n_pairs, n_terms, data)
+    weighting = sj.LogTfIdf().fit(vstack(corpus.views, format="csr"))
+    return Bilingual([weighting.transform(view) for view in corpus.views], corpus.source)
+
+
+def bilingual_counts(n_pairs: int, n_terms: int, data: Path | None = None) -> Bilingual:
+    """The same before they are weighted."""
+    import semproj as sj
     from semproj.datasets import planted_bilingual
 
     path = _europarl_file(data)
@@ -211,8 +220,7 @@ def bilingual(n_pairs: int, n_terms: int, data: Path | None = None) -> Bilingual
         planted = planted_bilingual(n_pairs, min(100, n_terms // 4), n_terms, mean_length=120.0)
         texts, source = [planted.first, planted.second], f"{n_pairs} pairs in two invented languages"
     counts = sj.MultiTermCounter("shared", drop_top=50, max_features=n_terms).fit_transform(texts)
-    weighting = sj.LogTfIdf().fit(vstack(counts, format="csr"))
-    return Bilingual([weighting.transform(view) for view in counts], source)
+    return Bilingual(counts, source)
 
 
 @dataclass(frozen=True)

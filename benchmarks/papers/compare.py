@@ -37,10 +37,10 @@ def _blocks(first: Any, second: Any) -> Iterator[tuple[int, np.ndarray]]:
         yield start, kernels.project(second, kernels.Projection(part.T)).T
 
 
-def reciprocal_ranks(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row's partner: looked for among `second`, and from `second` among `first`."""
+def reciprocal_ranks(first: Any, second: Any, *, metric: str = "cosine") -> tuple[np.ndarray, np.ndarray]:
+    """Of each row's partner: looked for among `second`, and from `second` among `first`. Sparse by cosine only."""
     if not sp.issparse(first):
-        return sj.metrics.reciprocal_ranks(first, second)
+        return sj.metrics.reciprocal_ranks(first, second, metric=metric)
     first, second = unit_rows(first), unit_rows(second)
     n = first.shape[0]
     own = np.asarray(first.multiply(second).sum(axis=1), dtype=np.float32).ravel()
@@ -96,10 +96,10 @@ def cosines(first: Any, second: Any) -> np.ndarray:
     return np.divide(products, lengths, out=np.zeros(len(products)), where=lengths > 0)
 
 
-def nearest_labels(rows: Any, labels: np.ndarray, queries: Any) -> np.ndarray:
-    """The label of the nearest row of each query."""
+def nearest_labels(rows: Any, labels: np.ndarray, queries: Any, *, metric: str = "cosine") -> np.ndarray:
+    """The label of the nearest row of each query. Sparse by cosine only."""
     if not sp.issparse(rows):
-        return np.asarray(sj.NearestNeighborClassifier(metric="cosine").fit(rows, labels).predict(queries))
+        return np.asarray(sj.NearestNeighborClassifier(metric=metric).fit(rows, labels).predict(queries))
     found = np.empty(queries.shape[0], np.int64)
     rows = unit_rows(rows)
     for start, scores in _blocks(unit_rows(queries), rows):

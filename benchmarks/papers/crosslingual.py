@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import semproj as sj
+from benchmarks.papers.topicmodels import COUPLINGS, OF_2010, TOPICS, Manner, coupled, joint
 
 SEED = 0
 Project = Callable[[int, Any], Any]
@@ -36,8 +37,10 @@ class Space:
         drop_top: int = 0,
         terms: int | None = None,
         lowercase: bool = False,
+        dev: Sequence[list[str]] | None = None,
     ) -> None:
         self.texts = texts
+        self._dev = dev
         self.counter = sj.MultiTermCounter(
             "separate" if separate else "shared", drop_top=drop_top, max_features=terms, lowercase=lowercase
         )
@@ -57,6 +60,13 @@ class Space:
     def count_all(self, texts: Sequence[list[str]]) -> list[Any]:
         """Counts of documents of every language."""
         return [self.count(language, side) for language, side in enumerate(texts)]
+
+    @cached_property
+    def watched(self) -> list[Any]:
+        """Counts of the documents of dev by which a fit may be stopped early."""
+        if self._dev is None:
+            raise ValueError("dev: expected documents for a method that stops early, got None")
+        return self.count_all(self._dev)
 
     def weigh(self, counts: Any) -> Any:
         return self.weighting.transform(counts)
@@ -88,6 +98,7 @@ class Space:
 class Fitted:
     project: Project
     seconds: float
+    note: str = ""  # what was found while fitting
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,12 @@ class Method:
     needs: str | None
     fit_: Callable[[Space, int, float], Project]
     projects: bool = True  # onto a number of dimensions that can be chosen
+    nested: bool = True  # leading columns are what a smaller dimension has
+    dimensions: tuple[int, ...] = ()  # to try; any, if not said
     gammas: tuple[float, ...] = ()  # regularisations to try
+    regularisation: str = "gamma"
+    metric: str = "cosine"
+    stops: bool = False  # early, by documents of dev
     separable: bool = True  # works on separate vocabularies laid out side by side
     translates: bool = False  # builds on the translation model, fitted once for all rows
 
@@ -110,7 +126,18 @@ class Method:
         translating = space.word_by_word()[1] if self.translates else 0.0
         start = time.perf_counter()
         project = self.fit_(space, dimension or 0, gamma or 0.0)
-        return Fitted(project, translating + time.perf_counter() - start)
+        seconds = translating + time.perf_counter() - start
+        return Fitted(project, seconds, getattr(project, "note", ""))
+
+
+def topic_methods(manner: Manner) -> dict[str, Method]:
+    """JPLSA and CPLSA as one of the papers has them."""
+    shared: dict[str, Any] = {"nested": False, "dimensions": TOPICS, "metric": manner.metric, "stops": True}
+    found = (
+        Method("JPLSA", "JPLSA", joint(manner), **shared),
+        Method("CPLSA", "CPLSA", coupled(manner), gammas=COUPLINGS, regularisation="coupling", **shared),
+    )
+    return {method.row: method for method in found}
 
 
 def _untranslated(space: Space, dimension: int, gamma: float) -> Project:
@@ -155,11 +182,14 @@ def _word_by_word_lsa(space: Space, dimension: int, gamma: float) -> Project:
     return lambda language, counts: lsa.transform(translated(language, counts))
 
 
+_TOPICS = topic_methods(OF_2010)
 METHODS = (
     Method("OPCA", "OPCA", _opca, gammas=(0.1,)),
     Method("DDA", "DDA", _dda, gammas=(0.1,)),
+    _TOPICS["CPLSA"],
     Method("WordByWord", "WordByWord", _word_by_word, projects=False, separable=False, translates=True),
     Method("WordByWord+LSA", "WordByWord", _word_by_word_lsa, separable=False, translates=True),
+    _TOPICS["JPLSA"],
     Method("CCA", "CCA", _cca, gammas=(0.1, 1.0, 10.0)),
     Method("CLLSI", "CLLSI", _cllsi),
     Method("Untranslated", None, _untranslated, projects=False),

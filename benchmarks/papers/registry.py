@@ -12,6 +12,7 @@ from benchmarks.papers.tables import Report
 # name on the command line: the module, which defines PAPER
 PAPERS = {
     "platt2010": "benchmarks.papers.platt2010",
+    "yih2011": "benchmarks.papers.yih2011",
     "guo2012": "benchmarks.papers.guo2012",
     "yih2012": "benchmarks.papers.yih2012",
     "chang2013": "benchmarks.papers.chang2013",

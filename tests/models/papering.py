@@ -8,7 +8,9 @@ import lzma
 import tarfile
 from pathlib import Path
 
+from benchmarks.papers import corpora
 from benchmarks.papers.__main__ import main
+from semproj.datasets import planted_bilingual
 
 
 def write_lines(path: Path, lines: list[str]) -> None:
@@ -17,6 +19,24 @@ def write_lines(path: Path, lines: list[str]) -> None:
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "wt", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)
+
+
+def write_pairs(folder: Path) -> None:
+    """Bilingual datasets: 300 pairs to learn from and 60 of dev and of test in each."""
+    for number, (name, layout) in enumerate(corpora.LAYOUTS.items()):
+        corpus = planted_bilingual(420, n_topics=6, n_terms=600, mean_length=60, random_state=number)
+        for split, part in (("train", slice(300)), ("dev", slice(300, 360)), ("test", slice(360, 420))):
+            rows = zip(corpus.first[part], corpus.second[part], corpus.topics[part], strict=True)
+            if name == "europarl":
+                lines = [f"{i}\t{a}\t{b}" for i, (a, b, _) in enumerate(rows)]
+            else:
+                tag = layout.label or "area"
+                names = layout.languages
+                lines = [
+                    json.dumps({"id": str(i), tag: f"t{topic}", names[0]: a, names[1]: b})
+                    for i, (a, b, topic) in enumerate(rows)
+                ]
+            write_lines(folder / name / f"{split}.{layout.suffix}", lines)
 
 
 def write_wordnet(folder: Path, files: dict[str, str]) -> None:

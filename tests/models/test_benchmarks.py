@@ -55,6 +55,11 @@ NAMES = {
         set(),  # smurff is no dependency
         True,
     ),
+    "plsa": (
+        ["plsa_sweep_t3", "plsa_sweep_t9", "cplsa_sweep_t3", "cplsa_sweep_t9", "plsa_fold_in_t3"],
+        set(),  # tomotopy is no dependency; sklearn has a part in the first only
+        True,
+    ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "wtmf": (
@@ -111,6 +116,8 @@ def test_the_json_of_each_name(name, tmp_path):
     if name == "bptf":
         assert all(row["nanoseconds_per_cell"] == pytest.approx(1e9 / row["words_per_second"]) for row in rows)
         assert all(0.35 <= error <= 0.65 for row in rows for error in row["error"].values())
+    if name == "plsa":
+        _check_plsa(rows)
     if name == "lsa":
         assert all(0 < row["captured"][OURS] <= 1 and set(row["counts"]) == set(row["peers"]) for row in rows)
 
@@ -125,6 +132,16 @@ def _check_wtmf(rows):
             assert row["error"]["implicit"] <= 1e-5
             assert 0 < row["difference"][OURS] <= 1e-5
             assert row["difference"]["implicit_cg"] > 0
+
+
+def _check_plsa(rows):
+    assert all("sklearn" in row["peers"] for row in rows if row["workload"] == "plsa_sweep_t3")
+    for row in rows:
+        assert all(1 < value < 200 for value in row["perplexity"].values())
+        if row["workload"].startswith("cplsa"):
+            assert row["times_jplsa"] == pytest.approx(1 / row["peers"]["jplsa"])
+        if row["workload"].startswith("plsa_fold_in"):
+            assert row["microseconds_per_document"] == pytest.approx(1e6 * row["ours_seconds"] / 10)
 
 
 def test_a_missing_compiler_is_said_and_nothing_fails(monkeypatch, tmp_path):
@@ -282,6 +299,40 @@ def test_bptf_that_finds_nothing_is_caught():
         result.error = error
         with pytest.raises(AssertionError, match="after 16 sweeps"):
             workload.check(ours, result)
+
+
+def test_topics_that_explain_nothing_are_caught():
+    from benchmarks.ratios.names import plsa
+
+    counts = workloads.bilingual_counts(60, 80).views[0].tocsr()
+    workload = plsa.sweeps(Options(threads=(1,), size="quick"), counts, "source", 3, with_variational=False)
+    ours = workload.contestants[0]
+    result = ours.run()
+    found = workload.check(ours, result)["perplexity"]
+    assert 1 < found < plsa.unigram_perplexity(counts)
+    for wrong in (plsa.unigram_perplexity(counts), float("nan"), 0.0):
+        result.perplexity = lambda wrong=wrong: wrong
+        with pytest.raises(AssertionError, match="perplexity"):
+            workload.check(ours, result)
+
+
+def test_perplexity_is_as_defined():
+    from benchmarks.ratios.names import plsa
+
+    counts = csr_matrix(np.array([[2, 0, 1], [0, 3, 0]]))
+    theta, phi = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[0.5, 0.25, 0.25], [0.1, 0.3, 0.6]])
+    p = theta @ phi
+    expected = np.exp(-(2 * np.log(p[0, 0]) + np.log(p[0, 2]) + 3 * np.log(p[1, 1])) / 6)
+    assert plsa.perplexity(counts, theta, phi) == pytest.approx(expected)
+    alone = np.exp(-(2 * np.log(2 / 6) + np.log(1 / 6) + 3 * np.log(3 / 6)) / 6)
+    assert plsa.unigram_perplexity(counts) == pytest.approx(alone)
+
+
+def test_tomotopy_gets_each_token():
+    from benchmarks import peers
+
+    counts = csr_matrix(np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]]))
+    assert peers.words_of(counts) == [["0", "0", "2"], [], ["1", "1", "1"]]
 
 
 def test_relations_are_pairs_once_and_seeded():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import re
 import sys
 from pathlib import Path
@@ -33,36 +32,17 @@ from benchmarks.papers.__main__ import main, parse  # noqa: E402
 from benchmarks.papers.crosslingual import METHODS, Method, Space  # noqa: E402
 from benchmarks.papers.figures import _apart  # noqa: E402
 from benchmarks.papers.platt2010_figures import PUBLISHED, TUNED  # noqa: E402
-from semproj.datasets import planted_bilingual  # noqa: E402
+from tests.models.papering import write_lines, write_pairs  # noqa: E402
 
 FIELDS = {"table", "dataset", "row", "metric", "ours", "paper", "seconds"}
 HERE = ["--rows", "CLLSI", "Untranslated"]  # whatever else the library has
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with lzma.open(path, "wt", encoding="utf-8", newline="\n", preset=0) as file:
-        file.writelines(line + "\n" for line in lines)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     """The layout of the data folder: 300 pairs to learn from and 60 of dev and of test in each dataset."""
     folder = tmp_path_factory.mktemp("data")
-    for number, (name, layout) in enumerate(corpora.LAYOUTS.items()):
-        corpus = planted_bilingual(420, n_topics=6, n_terms=600, mean_length=60, random_state=number)
-        for split, part in (("train", slice(300)), ("dev", slice(300, 360)), ("test", slice(360, 420))):
-            rows = zip(corpus.first[part], corpus.second[part], corpus.topics[part], strict=True)
-            if name == "europarl":
-                lines = [f"{i}\t{a}\t{b}" for i, (a, b, _) in enumerate(rows)]
-            else:
-                tag = layout.label or "area"
-                names = layout.languages
-                lines = [
-                    json.dumps({"id": str(i), tag: f"t{topic}", names[0]: a, names[1]: b})
-                    for i, (a, b, topic) in enumerate(rows)
-                ]
-            _write(folder / name / f"{split}.{layout.suffix}", lines)
+    write_pairs(folder)
     return folder
 
 
@@ -280,19 +260,19 @@ def test_tuning_takes_the_best_regularisation_and_leading_columns(data, tmp_path
 
 def test_damaged_data_names_file_and_line(tmp_path):
     path = corpora.path_of(tmp_path, "europarl", "dev")
-    _write(path, ["1\ta\tb", "2\tonly"])
+    write_lines(path, ["1\ta\tb", "2\tonly"])
     with pytest.raises(ValueError, match=r"dev\.en-es\.tsv\.xz, line 2: expected id, en, es, got 2 columns"):
         corpora.read(tmp_path, "europarl", "dev")
-    _write(path, ["1\ta\u2028a\tb b"])
+    write_lines(path, ["1\ta\u2028a\tb b"])
     assert corpora.read(tmp_path, "europarl", "dev").texts == (["a\u2028a"], ["b b"])
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match="the file is damaged"):
         corpora.read(tmp_path, "europarl", "dev")
     path = corpora.path_of(tmp_path, "debian", "dev")
-    _write(path, ['{"id": "1", "section": "x", "en": "a"}'])
+    write_lines(path, ['{"id": "1", "section": "x", "en": "a"}'])
     with pytest.raises(ValueError, match=r"line 1: expected a text in field 'it'"):
         corpora.read(tmp_path, "debian", "dev")
-    _write(path, ["{"])
+    write_lines(path, ["{"])
     with pytest.raises(ValueError, match=r"line 1: not JSON"):
         corpora.read(tmp_path, "debian", "dev")
     with pytest.raises(files.MissingFile, match=r"train\.en-it\.jsonl\.xz is missing"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import semproj as sj
 from semproj.contextspace import ContextSpace
@@ -63,6 +64,18 @@ def _views() -> list[Any]:
     return [weighted, weighted[::-1]]
 
 
+def _topics(cls: type, **options: Any) -> Any:
+    counts = _counts()
+    return cls(3, max_iter=5, init="random", random_state=0, **options).fit(
+        counts if cls is sj.PLSA else [counts, counts[::-1]]
+    )
+
+
+def _bptf(**options: Any) -> sj.BPTF:
+    pairs = sp.triu(_counts().T @ _counts(), k=1)
+    return sj.BPTF(2, burn_in=3, n_samples=4, random_state=0, **options).fit([pairs, pairs])
+
+
 MODELS = {
     "log_tfidf": lambda: sj.LogTfIdf().fit(_counts()),
     "tfidf": lambda: sj.TfIdf().fit(_counts()),
@@ -83,6 +96,13 @@ MODELS = {
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
     "tucker": lambda: sj.Tucker((3, 3, 2), random_state=0).fit([_counts(), _counts()[::-1]]),
+    "bptf": lambda: _bptf(),
+    "bptf_asymmetric": lambda: _bptf(asymmetric=[1], dtype="float64"),
+    "plsa": lambda: _topics(sj.PLSA),
+    "jplsa": lambda: _topics(sj.JPLSA),
+    "jplsa_separate": lambda: _topics(sj.JPLSA, vocabulary="separate"),
+    "cplsa": lambda: _topics(sj.CPLSA, coupling=np.inf),
+    "cplsa_separate": lambda: _topics(sj.CPLSA, vocabulary="separate", norm="l2"),
     "context_space": lambda: ContextSpace.from_corpus(TEXTS, n_components=3),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
@@ -106,7 +126,13 @@ def vectors(model: Any) -> np.ndarray:
         return np.array([model.degree(word, model.words_, "antonym") for word in model.words_])
     if isinstance(model, sj.Tucker):
         return model.reconstruct(np.indices(model.shape_).reshape(3, -1))
-    result = model.transform(sj.TermCounter().fit(TEXTS).transform(QUERY))
+    if isinstance(model, sj.BPTF):
+        i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
+        return np.array([model.predict(i, j, slice=k) for k in range(2)])
+    rows = sj.TermCounter().fit(TEXTS).transform(QUERY)
+    if isinstance(model, sj.JPLSA) and model.vocabulary == "separate":
+        return np.vstack([model.transform(rows, view=view) for view in range(2)])
+    result = model.transform(rows)
     return result if isinstance(result, np.ndarray) else result.toarray()
 
 

@@ -1,0 +1,223 @@
+"""Checkpoints of topic models: resumed to the same bits, never continued with other data or parameters."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import semproj as sj
+from semproj import CPLSA, JPLSA, PLSA
+from tests.models.projecting import with_indices
+from tests.models.topics import assert_same_fit, data_of, make, of_vocabulary, paired
+
+CLASSES = [PLSA, JPLSA, CPLSA]
+
+
+class Stop(Exception):
+    pass
+
+
+def interrupted(model, X, after, error=None):
+    """A fit that ends by an exception once this many sweeps are done."""
+    error = error or Stop()
+    calls = []
+
+    def callback(sweep, model, objective):
+        calls.append(sweep)
+        if len(calls) == after:
+            raise error
+
+    with pytest.raises(type(error)):
+        model.set_params(callback=callback).fit(X)
+    assert len(calls) == after
+    model.set_params(callback=None)
+
+
+def sweeps_of(model, X):
+    """The sweeps that a fit makes."""
+    seen = []
+    model.set_params(callback=lambda sweep, *told: seen.append(sweep)).fit(X)
+    model.set_params(callback=None)
+    return seen
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "state"
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+class TestResumed:
+    @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
+    @pytest.mark.parametrize("options", [{}, {"tol": 1e-9}, {"init": "random", "random_state": 3}], ids=str)
+    def test_as_if_never_interrupted(self, cls, options, error, path):
+        X = data_of(cls)
+        interrupted(make(cls, checkpoint=path, **options), X, 4, error)
+        resumed = make(cls, checkpoint=path, **options)
+        sweeps = sweeps_of(resumed, X)
+        assert sweeps[-1] == 7
+        assert 3 <= len(sweeps) <= 4, "it went on from where it was, not from the beginning"
+        assert_same_fit(resumed, make(cls, **options).fit(X))
+
+    def test_twice(self, cls, path):
+        X = data_of(cls)
+        for after in (2, 2):
+            interrupted(make(cls, checkpoint=str(path)), X, after)
+        assert_same_fit(make(cls, checkpoint=path).fit(X), make(cls).fit(X))
+
+    def test_whole_fits_with_a_checkpoint_are_the_same(self, cls, path):
+        X = data_of(cls)
+        for _ in range(2):  # whether the file is there or not
+            assert_same_fit(make(cls, checkpoint=path).fit(X), make(cls).fit(X))
+
+    def test_more_sweeps_of_a_finished_fit(self, cls, path):
+        X = data_of(cls)
+        make(cls, checkpoint=path, max_iter=3).fit(X)
+        longer = make(cls, checkpoint=path)
+        assert len(sweeps_of(longer, X)) == 4
+        assert_same_fit(longer, make(cls).fit(X))
+
+    def test_threads_progress_and_fold_in_may_differ(self, cls, path):
+        X = data_of(cls)
+        interrupted(make(cls, checkpoint=path, n_threads=1), X, 4)
+        resumed = make(cls, checkpoint=path, n_threads=2, progress=True, fold_in_iter=1)
+        assert len(sweeps_of(resumed, X)) <= 4
+        assert_same_fit(resumed, make(cls).fit(X))
+
+    def test_wide_indices_are_the_same_data(self, cls, path):
+        X = data_of(cls)
+        interrupted(make(cls, checkpoint=path), X, 4)
+        wide = [with_indices(x, np.int64) for x in X] if isinstance(X, list) else with_indices(X, np.int64)
+        assert_same_fit(make(cls, checkpoint=path).fit(wide), make(cls).fit(X))
+
+    def test_killed(self, cls, path, run_python):
+        """A process that ends without a word leaves a checkpoint, too."""
+        done = run_python(
+            f"""
+            import os, signal
+            import semproj as sj
+            from tests.models.topics import data_of, make
+            calls = []
+            def die(*told):
+                calls.append(told)
+                if len(calls) == 4:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            make(sj.{cls.__name__}, checkpoint={str(path)!r}, callback=die).fit(data_of(sj.{cls.__name__}))
+            """,
+            check=False,
+        )
+        assert done.returncode == -9
+        X = data_of(cls)
+        resumed = make(cls, checkpoint=path)
+        assert len(sweeps_of(resumed, X)) <= 4
+        assert_same_fit(resumed, make(cls).fit(X))
+
+
+def test_warm_dual_variables_are_in_the_checkpoint(path):
+    """A projection that is cut short depends on where it starts."""
+    X = data_of(CPLSA)
+    options = {"coupling": 50, "projection_tol": 1e-9, "max_projection_iter": 3}
+    interrupted(make(CPLSA, checkpoint=path, **options), X, 4)
+    resumed, whole = make(CPLSA, checkpoint=path, **options).fit(X), make(CPLSA, **options).fit(X)
+    assert_same_fit(resumed, whole)
+    assert resumed.gaps_.tobytes() == whole.gaps_.tobytes()
+    assert len(resumed.projection_) == 7
+
+
+class TestRefused:
+    def check(self, model, X, path):
+        """Neither continued nor overwritten."""
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match="checkpoint"):
+            model.fit(X)
+        assert path.read_bytes() == before
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"n_components": 5},
+            {"alpha": 1.2},
+            {"beta": 1.02},
+            {"init": "random", "random_state": 0},
+            {"vocabulary": "separate"},
+            {"coupling": 7.0},
+            {"norm": "l2"},
+        ],
+        ids=str,
+    )
+    @pytest.mark.parametrize("cls", CLASSES)
+    def test_other_parameters(self, cls, options, path):
+        if not options.keys() <= cls().get_params().keys():
+            assert cls is not CPLSA
+            return
+        X = data_of(cls)
+        interrupted(make(cls, checkpoint=path), X, 4)
+        self.check(make(cls, checkpoint=path, **options), X, path)
+
+    def test_another_seed(self, path):
+        X = data_of(PLSA)
+        interrupted(make(init="random", random_state=1, checkpoint=path), X, 4)
+        self.check(make(init="random", random_state=2, checkpoint=path), X, path)
+
+    @pytest.mark.parametrize("change", ["value", "rows", "columns", "order of languages"])
+    @pytest.mark.parametrize("cls", CLASSES)
+    def test_other_data(self, cls, change, path):
+        X = data_of(cls)
+        interrupted(make(cls, checkpoint=path), X, 4)
+        views = [x.copy() for x in (X if isinstance(X, list) else [X])]
+        if change == "value":
+            views[-1].data[7] += 1
+        elif change == "rows":
+            views = [x[:-1] for x in views]
+        elif change == "columns":
+            views = [x[:, :-1] for x in views]
+        elif cls is not CPLSA:
+            return  # of JPLSA, both orders are the same documents
+        else:
+            views = views[::-1]
+        self.check(make(cls, checkpoint=path), views if isinstance(X, list) else views[0], path)
+
+    def test_the_file_of_another_class(self, path):
+        X = of_vocabulary(paired(), "shared")
+        interrupted(make(JPLSA, checkpoint=path), X, 4)
+        self.check(make(CPLSA, checkpoint=path), X, path)
+
+    @pytest.mark.parametrize("keep", [0, 5, 100, -1, -100])
+    def test_truncated(self, keep, path):
+        X = data_of(PLSA)
+        interrupted(make(checkpoint=path), X, 4)
+        path.write_bytes(path.read_bytes()[:keep])
+        self.check(make(checkpoint=path), X, path)
+
+    def test_damaged_and_foreign(self, path):
+        X = data_of(PLSA)
+        interrupted(make(checkpoint=path), X, 4)
+        raw = bytearray(path.read_bytes())
+        raw[-40] ^= 1
+        foreign = path.with_name("foreign")
+        make().fit(X).save(foreign)
+        for content in (bytes(raw), b"not a checkpoint", foreign.read_bytes()):
+            path.write_bytes(content)
+            self.check(make(checkpoint=path), X, path)
+
+
+def test_nothing_else_in_the_folder(path):
+    interrupted(make(checkpoint=path), data_of(PLSA), 3)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    model = make().fit(data_of(PLSA))
+    before = pickle.loads(pickle.dumps(model))
+    with pytest.raises(OSError, match="nowhere"):
+        model.set_params(checkpoint=tmp_path / "nowhere" / "state").fit(data_of(PLSA, seed=3))
+    assert_same_fit(model, before)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_model_with_a_checkpoint_can_be_saved(cls, path, tmp_path):
+    model = make(cls, checkpoint=path).fit(data_of(cls))
+    model.save(tmp_path / "model")
+    assert sj.load(tmp_path / "model").checkpoint is None

@@ -1,0 +1,389 @@
+"""How topic models are fitted: threads, early stopping, callbacks, files, progress and wrong arguments."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import semproj as sj
+from semproj import CPLSA, JPLSA, PLSA
+from tests.conftest import same_bits
+from tests.models.topics import assert_same_fit, corpus, data_of, documents, make, merged, of_vocabulary, paired
+
+CLASSES = [PLSA, JPLSA, CPLSA]
+
+
+def rows_of(X):
+    """Something to transform."""
+    return X[0] if isinstance(X, list) else X
+
+
+def transformed(model, X):
+    if getattr(model, "vocabulary", "shared") == "separate":
+        return [model.transform(x, view=i) for i, x in enumerate(X)]
+    return [model.transform(x) for x in (X if isinstance(X, list) else [X])]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+class TestResults:
+    @pytest.mark.parametrize("options", [{}, {"n_components": 37}, {"init": "random", "random_state": 5}], ids=str)
+    def test_any_number_of_threads(self, cls, options):
+        X = data_of(cls, n=300)
+        models = [make(cls, n_threads=n, **options).fit(X) for n in (1, 2, 5)]
+        for other in models[1:]:
+            assert_same_fit(models[0], other)
+            assert same_bits(transformed(models[0], X)[0], transformed(other, X)[0])
+            assert models[0].objective(X) == other.objective(X)
+            assert models[0].perplexity(rows_of(X)) == other.perplexity(rows_of(X))
+
+    def test_layouts(self, cls):
+        """CSR, CSC, dense, wide indices, read-only memory: the same bits."""
+        X = data_of(cls)
+        views = X if isinstance(X, list) else [X]
+        expected = make(cls).fit(X)
+
+        def wide(x):
+            x = x.copy()
+            x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+            return x
+
+        def frozen(x):
+            x = x.copy()
+            for array in (x.data, x.indices, x.indptr):
+                array.flags.writeable = False
+            return x
+
+        def shuffled(x):
+            x = x.copy()
+            for begin, end in zip(x.indptr[:-1], x.indptr[1:], strict=True):
+                for array in (x.data, x.indices):
+                    array[begin:end] = array[begin:end][::-1].copy()
+            x.has_sorted_indices = False
+            return x
+
+        changes = [sp.csc_matrix, lambda x: x.toarray(), lambda x: x.astype(np.float64), wide, frozen, shuffled]
+        for change in changes:
+            changed = [change(x) for x in views]
+            assert_same_fit(make(cls).fit(changed if isinstance(X, list) else changed[0]), expected)
+
+    def test_the_callers_counts_are_left_alone(self, cls):
+        X = data_of(cls)
+        views = X if isinstance(X, list) else [X]
+        before = [x.copy() for x in views]
+        make(cls).fit(X)
+        for x, y in zip(views, before, strict=True):
+            assert same_bits(x.data, y.data)
+            assert same_bits(x.indices, y.indices)
+
+    def test_a_refit_forgets(self, cls):
+        A, B = data_of(cls), data_of(cls, seed=9)
+        assert_same_fit(make(cls).fit(A).fit(B), make(cls).fit(B))
+
+    def test_clone_and_pickle(self, cls):
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        assert_same_fit(clone(model).fit(X), model)
+        again = pickle.loads(pickle.dumps(model))
+        assert_same_fit(again, model)
+        assert same_bits(transformed(again, X)[0], transformed(model, X)[0])
+
+    def test_not_fitted(self, cls):
+        X = data_of(cls)
+        calls = [
+            lambda m: m.transform(rows_of(X)),
+            lambda m: m.perplexity(rows_of(X)),
+            lambda m: m.objective(X),
+            lambda m: m.top_words(["a"]),
+        ]
+        for call in calls:
+            with pytest.raises(NotFittedError):
+                call(make(cls))
+
+
+@pytest.mark.parametrize("vocabulary", ["shared", "separate"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_files(cls, vocabulary, tmp_path):
+    if cls is PLSA:
+        X, options = corpus(), {}
+    else:
+        X, options = of_vocabulary(paired(words=(30, 20)), vocabulary), {"vocabulary": vocabulary}
+    model = make(cls, **options).fit(X)
+    model.save(tmp_path / "model")
+    loaded = sj.load(tmp_path / "model")
+    assert type(loaded) is cls
+    for a, b in zip(transformed(loaded, X), transformed(model, X), strict=True):
+        assert same_bits(a, b)
+    assert same_bits(np.ascontiguousarray(loaded.components_), np.ascontiguousarray(model.components_))
+    assert same_bits(np.asarray(loaded.objective_), model.objective_)
+    assert loaded.get_params() == model.get_params()
+    assert_same_fit(loaded.fit(X), model)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+class TestEarlyStopping:
+    def test_tol(self, cls):
+        """The rise that ended it is the first below the tolerance, as a part of the objective."""
+        X = data_of(cls)
+        whole = make(cls, max_iter=120).fit(X).objective_
+        tol = 1e-3
+        stopped = make(cls, max_iter=120, tol=tol).fit(X)
+        n = stopped.n_iter_
+        assert 2 < n < 120
+        assert same_bits(stopped.objective_, whole[:n])
+        rises = np.diff(whole) / np.abs(whole[1:])
+        first = int(np.flatnonzero(rises < tol)[0])
+        assert n in (first + 1, first + 2)
+
+    def test_zero_never_stops(self, cls):
+        assert make(cls, max_iter=150).fit(data_of(cls, n=6)).n_iter_ == 150
+
+    def test_callback_sees_every_sweep(self, cls):
+        X, seen = data_of(cls), []
+
+        def note(sweep, model, objective):
+            seen.append((sweep, model.word_topics_.copy(), objective, model.transform(rows_of(X))))
+
+        model = make(cls, callback=note).fit(X)
+        assert [sweep for sweep, *_ in seen] == list(range(1, 8))
+        assert [value for _, _, value, _ in seen] == model.objective_.tolist()
+        for n in (1, 4, 7):
+            stopped = make(cls, max_iter=n).fit(X)
+            assert same_bits(seen[n - 1][1], np.ascontiguousarray(stopped.word_topics_))
+            assert same_bits(seen[n - 1][3], stopped.transform(rows_of(X)))
+
+    def test_true_stops(self, cls):
+        X, calls = data_of(cls), []
+
+        def enough(sweep, model, objective):
+            calls.append(sweep)
+            return len(calls) == 3
+
+        model = make(cls, callback=enough).fit(X)
+        assert len(calls) == model.n_iter_ == len(model.objective_) == 3
+        stopped = make(cls, max_iter=3).fit(X)
+        assert_same_fit(model, stopped)
+        assert same_bits(transformed(model, X)[0], transformed(stopped, X)[0])
+
+    @pytest.mark.parametrize("answer", [None, False, 0])
+    def test_anything_else_goes_on(self, cls, answer):
+        assert make(cls, callback=lambda *told: answer).fit(data_of(cls)).n_iter_ == 7
+
+    def test_a_callback_that_fails(self, cls):
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        before = pickle.loads(pickle.dumps(model))
+
+        def fail(sweep, model, objective):
+            raise KeyError("mine")
+
+        with pytest.raises(KeyError, match="mine"):
+            model.set_params(callback=fail).fit(data_of(cls, seed=3))
+        assert_same_fit(model, before)
+
+    def test_stopped_by_other_documents(self, cls):
+        """What a user does to stop early: measure held-out documents after each sweep."""
+        X, held_out, values = data_of(cls, n=60), rows_of(data_of(cls, n=30, seed=1)), []
+
+        def worse(sweep, model, objective):
+            values.append(model.perplexity(held_out))
+            return len(values) > 1 and values[-1] > values[-2]
+
+        model = make(cls, max_iter=200, callback=worse).fit(X)
+        assert model.n_iter_ == len(values) < 200
+        assert values[-1] == model.perplexity(held_out)
+        assert values[-1] > values[-2]
+        assert values[0] == make(cls, max_iter=1).fit(X).perplexity(held_out)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_progress(cls, capsys):
+    make(cls).fit(data_of(cls))
+    assert capsys.readouterr().err == ""
+    make(cls, progress=True).fit(data_of(cls))
+    shown = capsys.readouterr().err
+    assert cls.__name__ in shown
+    assert "7/7" in shown
+
+
+PARAMETERS = [
+    ({"n_components": 0}, ValueError),
+    ({"n_components": 2.0}, TypeError),
+    ({"n_components": True}, TypeError),
+    ({"alpha": 0.99}, ValueError),
+    ({"alpha": np.nan}, ValueError),
+    ({"alpha": np.inf}, ValueError),
+    ({"alpha": "1"}, TypeError),
+    ({"beta": 0.5}, ValueError),
+    ({"beta": -1}, ValueError),
+    ({"beta": None}, TypeError),
+    ({"init": "zipf"}, ValueError),
+    ({"init": None}, ValueError),
+    ({"max_iter": 0}, ValueError),
+    ({"max_iter": 1.5}, TypeError),
+    ({"tol": -1e-9}, ValueError),
+    ({"tol": np.nan}, ValueError),
+    ({"tol": None}, TypeError),
+    ({"fold_in_iter": 0}, ValueError),
+    ({"fold_in_iter": 1.5}, TypeError),
+    ({"checkpoint": 3}, TypeError),
+    ({"callback": 3}, TypeError),
+    ({"random_state": -1}, ValueError),
+    ({"random_state": "0"}, TypeError),
+    ({"n_threads": 0}, ValueError),
+    ({"n_threads": 1.5}, TypeError),
+    ({"vocabulary": "joint"}, ValueError),
+    ({"vocabulary": None}, ValueError),
+    ({"coupling": -1}, ValueError),
+    ({"coupling": np.nan}, ValueError),
+    ({"coupling": "1"}, TypeError),
+    ({"norm": "linf"}, ValueError),
+    ({"projection_tol": -1}, ValueError),
+    ({"projection_tol": np.nan}, ValueError),
+    ({"max_projection_iter": 0}, ValueError),
+    ({"max_projection_iter": 1.5}, TypeError),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error"), PARAMETERS, ids=str)
+@pytest.mark.parametrize("cls", CLASSES)
+def test_wrong_parameters(cls, parameters, error):
+    """Named in the error; the previous fit is kept, and usable when the parameter is right again."""
+    (name,) = parameters
+    if name not in cls().get_params():
+        assert cls is not CPLSA
+        return
+    X = data_of(cls)
+    model = make(cls, init="random", random_state=0).fit(X)
+    before = pickle.loads(pickle.dumps(model))
+    with pytest.raises(error, match=rf"^{name}: expected"):
+        model.set_params(**parameters).fit(data_of(cls, seed=2))
+    assert_same_fit(model, before)
+    model.set_params(**{name: getattr(before, name)})
+    assert same_bits(transformed(model, X)[0], transformed(before, X)[0])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+class TestWrongCounts:
+    def spoiled(self, cls, change):
+        X = data_of(cls)
+        views = [x.copy() for x in (X if isinstance(X, list) else [X])]
+        views[-1] = change(views[-1])
+        return views if isinstance(X, list) else views[0]
+
+    @pytest.mark.parametrize("value", [-1, -1e-9, np.nan, np.inf])
+    def test_values(self, cls, value):
+        def change(x):
+            x.data[9] = value
+            return x
+
+        bad = self.spoiled(cls, change)
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        before = pickle.loads(pickle.dumps(model))
+        match = r"\bX\b"
+        with pytest.raises(ValueError, match=match):
+            model.fit(bad)
+        assert_same_fit(model, before)
+        row = bad[-1] if isinstance(bad, list) else bad
+        for call in (model.transform, model.perplexity):
+            with pytest.raises(ValueError, match=match):
+                call(row)
+
+    def test_zeros_only(self, cls):
+        X = data_of(cls)
+        with pytest.raises(ValueError, match=r"^X(\[0\])?: has no non-zero entries"):
+            make(cls).fit([x * 0 for x in X] if isinstance(X, list) else X * 0)
+
+    def test_no_documents(self, cls):
+        X = data_of(cls)
+        nothing = [x[:0] for x in X] if isinstance(X, list) else X[:0]
+        with pytest.raises(ValueError, match=r"X|sample"):
+            make(cls).fit(nothing)
+
+    def test_not_numbers(self, cls):
+        words = np.array([["a", "b"]])
+        with pytest.raises((ValueError, TypeError)):
+            make(cls).fit(words if cls is PLSA else [words, words])
+
+    def test_rows_of_another_width(self, cls):
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        rows = rows_of(X)
+        for call in (model.transform, model.perplexity):
+            with pytest.raises(ValueError, match=str(rows.shape[1] - 1)):
+                call(rows[:, :-1])
+
+    def test_objective_of_other_documents(self, cls):
+        """It is that of the fitted documents: others have no topics here."""
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        fewer = [x[:-1] for x in X] if isinstance(X, list) else X[:-1]
+        with pytest.raises(ValueError, match="X"):
+            model.objective(fewer)
+
+    def test_ctrl_c_in_a_callback(self, cls):
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        before = pickle.loads(pickle.dumps(model))
+
+        def interrupt(*told):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            model.set_params(callback=interrupt).fit(data_of(cls, seed=3))
+        assert_same_fit(model, before)
+
+
+@pytest.mark.parametrize("cls", [JPLSA, CPLSA])
+class TestWrongViews:
+    def test_rows_must_align(self, cls):
+        views = merged(paired())
+        with pytest.raises(ValueError, match=r"X\[1\]"):
+            make(cls).fit([views[0], views[1][:-1]])
+        separate = paired(words=(30, 20))
+        with pytest.raises(ValueError, match=r"X\[1\]"):
+            make(cls, vocabulary="separate").fit([separate[0], separate[1][:-1]])
+
+    def test_columns_must_align_when_shared(self, cls):
+        views = paired(words=(30, 20))
+        with pytest.raises(ValueError, match=r"X\[1\]"):
+            make(cls).fit(views)
+        make(cls, vocabulary="separate").fit(views)
+
+    def test_one_matrix(self, cls):
+        with pytest.raises(TypeError, match="X"):
+            make(cls).fit(corpus())
+
+    def test_no_matrix(self, cls):
+        with pytest.raises(ValueError, match="X"):
+            make(cls).fit([])
+
+    def test_the_view_of_a_shared_vocabulary(self, cls):
+        """All views have the same columns: naming one is allowed or an error, never another answer."""
+        views = merged(paired())
+        model = make(cls).fit(views)
+        expected = model.transform(views[1])
+        try:
+            found = model.transform(views[1], view=1)
+        except (ValueError, TypeError) as error:
+            assert "view" in str(error)  # noqa: PT017
+        else:
+            assert same_bits(found, expected)
+
+
+def test_cplsa_is_of_two_languages():
+    with pytest.raises(ValueError, match=r"X: expected.*two"):
+        make(CPLSA).fit(merged(paired(words=(30, 20, 20), lengths=(20, 20, 20))))
+
+
+def test_doc_topics_of_pairs():
+    model = make(CPLSA).fit(merged(paired()))
+    assert len(model.doc_topics_) == 2
+    for theta in documents(model):
+        assert theta.shape == (40, 4)
+        assert theta.dtype == np.float32

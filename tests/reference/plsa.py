@@ -1,0 +1,245 @@
+"""Topic models by EM, every posterior written out. Platt, Toutanova and Yih 2010, sections 2.4 and 2.5.
+
+``theta`` is documents x topics, ``phi`` topics x words; ``counts`` is dense, documents x words. All models are
+written on one row of columns. With a shared vocabulary these are everybody's; with separate ones the columns of
+the views stand side by side (`placed`), and a topic has a distribution over each block (`blocks`: their borders).
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def placed(views: list[np.ndarray], vocabulary: str) -> tuple[list[np.ndarray], list[int]]:
+    """The views with all columns, and where blocks of columns begin and end."""
+    views = [np.asarray(view, np.float64) for view in views]
+    if vocabulary == "shared":
+        return views, [0, views[0].shape[1]]
+    borders = np.cumsum([0, *(view.shape[1] for view in views)])
+    out = [np.zeros((len(view), borders[-1])) for view in views]
+    for wide, view, begin in zip(out, views, borders[:-1], strict=True):
+        wide[:, begin : begin + view.shape[1]] = view
+    return out, list(borders)
+
+
+def normalised(weights: np.ndarray) -> np.ndarray:
+    """Rows that sum to one; rows of zeros are uniform."""
+    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, 1.0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def in_blocks(weights: np.ndarray, blocks: list[int]) -> np.ndarray:
+    """Each block of columns normalised by itself."""
+    ends = itertools.pairwise(blocks)
+    return np.hstack([normalised(weights[:, begin:end]) for begin, end in ends])
+
+
+def frequency_topics(frequency: np.ndarray, n_topics: int) -> np.ndarray:
+    """Footnote 2: the topic of each word, words by falling frequency in blocks of about equal mass.
+
+    A block ends as soon as it has an equal share of the mass that was left for it and those after it, so that no
+    block is empty while there are words: topics without words would be alike, and stay so.
+    """
+    topics, t, mass = np.empty(len(frequency), int), 0, 0.0
+    share = frequency.sum() / n_topics
+    order = np.lexsort((np.arange(len(frequency)), -frequency))
+    for i, word in enumerate(order):
+        topics[word] = t
+        mass += frequency[word]
+        if t + 1 < n_topics and mass >= share * (1 - 1e-12):
+            t, mass = t + 1, 0.0
+            share = frequency[order[i + 1 :]].sum() / (n_topics - t)
+    return topics
+
+
+def start(counts: np.ndarray, n_topics: int, beta: float, blocks: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """theta and phi to begin with: documents uniform, each word in one topic, smoothed by the prior."""
+    frequency = counts.sum(axis=0)
+    weights = np.full((n_topics, len(frequency)), beta - 1)
+    for begin, end in itertools.pairwise(blocks):
+        topics = frequency_topics(frequency[begin:end], n_topics)
+        weights[topics, np.arange(begin, end)] += frequency[begin:end]
+    return np.full((len(counts), n_topics), 1 / n_topics), in_blocks(weights, blocks)
+
+
+def posteriors(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """p(topic | document, word), documents x words x topics; zeros where the word is impossible."""
+    joint = theta[:, None, :] * phi.T[None, :, :]
+    total = joint.sum(axis=2, keepdims=True)
+    return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+
+
+def maximised(
+    counts: np.ndarray, q: np.ndarray, alpha: float, beta: float, blocks: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """theta and phi that maximise the expected log posterior under q."""
+    expected = counts[:, :, None] * q
+    theta = normalised(alpha - 1 + expected.sum(axis=1))
+    return theta, in_blocks(beta - 1 + expected.sum(axis=0).T, blocks)
+
+
+def log_likelihood(counts: np.ndarray, theta: np.ndarray, phi: np.ndarray) -> float:
+    """Words that no topic has are left out."""
+    p = theta @ phi
+    return float((counts * np.log(np.where(p > 0, p, 1))).sum())
+
+
+def log_prior(theta: np.ndarray, phi: np.ndarray, alpha: float, beta: float) -> float:
+    """Without the constants; a prior of 1 is none."""
+    value = (alpha - 1) * np.log(theta).sum() if alpha > 1 else 0.0
+    return float(value + ((beta - 1) * np.log(phi).sum() if beta > 1 else 0.0))
+
+
+def objective(counts: np.ndarray, theta: np.ndarray, phi: np.ndarray, alpha: float, beta: float) -> float:
+    return log_likelihood(counts, theta, phi) + log_prior(theta, phi, alpha, beta)
+
+
+def sweep(
+    counts: np.ndarray, theta: np.ndarray, phi: np.ndarray, alpha: float, beta: float, blocks: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """One EM iteration of PLSA; of JPLSA, when `counts` is the sum of all placed views."""
+    return maximised(counts, posteriors(theta, phi), alpha, beta, blocks)
+
+
+def fit(
+    counts: np.ndarray, n_topics: int, n_sweeps: int, *, alpha: float, beta: float, blocks: list[int] | None = None
+) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    """theta and phi after these sweeps, and the objective before each."""
+    blocks = blocks or [0, counts.shape[1]]
+    theta, phi = start(counts, n_topics, beta, blocks)
+    history = []
+    for _ in range(n_sweeps):
+        history.append(objective(counts, theta, phi, alpha, beta))
+        theta, phi = sweep(counts, theta, phi, alpha, beta, blocks)
+    return theta, phi, history
+
+
+def fold_in(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> np.ndarray:
+    """theta of new documents, phi as it is, from a uniform one."""
+    theta = np.full((len(counts), len(phi)), 1 / len(phi))
+    for _ in range(n_iter):
+        theta = normalised(alpha - 1 + (counts[:, :, None] * posteriors(theta, phi)).sum(axis=1))
+    return theta
+
+
+def perplexity(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> float:
+    return float(np.exp(-log_likelihood(counts, fold_in(counts, phi, alpha, n_iter), phi) / counts.sum()))
+
+
+def tilted(theta: Pair, counts: Pair, dual: np.ndarray) -> Pair:
+    """exp(-+ dual_t / n) theta_t: with it the posteriors of a pair are the projected ones. Not normalised."""
+    first, second = (n.sum(axis=1, keepdims=True) for n in counts)
+    coupled = (first > 0) & (second > 0)
+    shifts = (np.where(coupled, s * dual / np.maximum(n, 1e-300), 0) for s, n in ((-1, first), (1, second)))
+    return tuple(t * np.exp(shift) for t, shift in zip(theta, shifts, strict=True))
+
+
+def fractions(counts: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Expected share of each topic among a document's tokens; of an empty document, zeros."""
+    expected = (counts[:, :, None] * q).sum(axis=1)
+    return expected / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+
+
+def projected_fractions(theta: Pair, phi: np.ndarray, counts: Pair, dual: np.ndarray) -> Pair:
+    sides = zip(counts, tilted(theta, counts, dual), strict=True)
+    first, second = (fractions(n, posteriors(tilt, phi)) for n, tilt in sides)
+    return first, second
+
+
+def tilted_likelihood(theta: Pair, phi: np.ndarray, counts: Pair, dual: np.ndarray) -> float:
+    """Sum of n_w log(sum_t theta_t exp(-+ dual_t / n) phi_tw), of which the dual variables seek the minimum."""
+    return sum(log_likelihood(n, t, phi) for n, t in zip(counts, tilted(theta, counts, dual), strict=True))
+
+
+def within(dual: np.ndarray, coupling: float, norm: str) -> np.ndarray:
+    """The nearest dual variables that are allowed: |dual_t| <= coupling for l1, their length for l2."""
+    if norm == "l1" or coupling == np.inf:
+        return np.clip(dual, -coupling, coupling)
+    return dual * np.minimum(1, coupling / np.maximum(np.linalg.norm(dual, axis=1, keepdims=True), 1e-300))
+
+
+def project(
+    theta: Pair, phi: np.ndarray, counts: Pair, coupling: float, norm: str = "l1", *, max_iter: int = 20_000
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Dual variables, both fractions and the duality gap of each pair (with infinite coupling, max |f1 - f2|).
+
+    Accelerated projected gradient on all pairs at once, until the fractions agree as far as they may. The
+    curvature of a document's share of the dual is at most 1 / (2 n).
+    """
+    lengths = [n.sum(axis=1, keepdims=True) for n in counts]
+    coupled = (lengths[0] > 0) & (lengths[1] > 0)
+    step = np.where(coupled, 2 / sum(1 / np.where(coupled, n, 1) for n in lengths), 0)
+    x = y = np.zeros_like(theta[0])
+    t = np.ones((len(x), 1))
+    for _ in range(max_iter):
+        first, second = projected_fractions(theta, phi, counts, y)
+        moved = within(y + step * (first - second), coupling, norm)
+        if (np.abs(moved - y) <= 1e-10 * step).all():
+            break
+        t = np.where(
+            ((y - moved) * (moved - x)).sum(axis=1, keepdims=True) > 0, 1.0, t
+        )  # uphill: momentum is lost
+        after = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        y, x, t = moved + (t - 1) / after * (moved - x), moved, after
+    first, second = projected_fractions(theta, phi, counts, x)
+    return x, first, second, gaps(x, first, second, counts, coupling, norm)
+
+
+def gaps(
+    dual: np.ndarray, first: np.ndarray, second: np.ndarray, counts: Pair, coupling: float, norm: str
+) -> np.ndarray:
+    """coupling |f1 - f2| - dual (f1 - f2); nothing for a pair with an empty side."""
+    apart = first - second
+    if coupling == np.inf:
+        value = np.abs(apart).max(axis=1)
+    else:
+        value = coupling * np.linalg.norm(apart, ord={"l1": 1, "l2": 2}[norm], axis=1) - (dual * apart).sum(axis=1)
+    return np.where((counts[0].sum(axis=1) > 0) & (counts[1].sum(axis=1) > 0), value, 0.0)
+
+
+def coupled_sweep(
+    counts: Pair, theta: Pair, phi: np.ndarray, alpha: float, beta: float, blocks: list[int], dual: np.ndarray
+) -> tuple[Pair, np.ndarray]:
+    """M-step of CPLSA: expectations under the posteriors that `dual` projects."""
+    sides = zip(counts, tilted(theta, counts, dual), strict=True)
+    first, second = ((n, posteriors(tilt, phi)) for n, tilt in sides)
+    both, phi = maximised(
+        np.vstack([first[0], second[0]]), np.concatenate([first[1], second[1]]), alpha, beta, blocks
+    )
+    return (both[: len(counts[0])], both[len(counts[0]) :]), phi
+
+
+def coupled_objective(
+    counts: Pair, theta: Pair, phi: np.ndarray, alpha: float, beta: float, coupling: float, norm: str = "l1"
+) -> float:
+    """The log posterior less divergence and weighted norm of the projection: tilted likelihood and priors."""
+    dual = project(theta, phi, counts, coupling, norm)[0]
+    return tilted_likelihood(theta, phi, counts, dual) + log_prior(np.vstack(theta), phi, alpha, beta)
+
+
+def coupled_fit(
+    counts: Pair,
+    n_topics: int,
+    n_sweeps: int,
+    *,
+    alpha: float,
+    beta: float,
+    coupling: float,
+    norm: str = "l1",
+    blocks: list[int] | None = None,
+    projection=project,
+) -> tuple[Pair, np.ndarray, list[float]]:
+    """thetas and phi of CPLSA after these sweeps, and the objective before each."""
+    blocks = blocks or [0, counts[0].shape[1]]
+    both, phi = start(np.vstack(counts), n_topics, beta, blocks)
+    theta = (both[: len(counts[0])], both[len(counts[0]) :])
+    history = []
+    for _ in range(n_sweeps):
+        dual = projection(theta, phi, counts, coupling, norm)[0]
+        history.append(tilted_likelihood(theta, phi, counts, dual) + log_prior(np.vstack(theta), phi, alpha, beta))
+        theta, phi = coupled_sweep(counts, theta, phi, alpha, beta, blocks, dual)
+    return theta, phi, history
