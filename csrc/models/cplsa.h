@@ -22,7 +22,8 @@
 // A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
 // - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
 // for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, or
-// when rounding keeps the gap from falling.
+// when rounding keeps the gap from falling. A coupling above 20 n of the shorter document counts as that: it
+// moves a token against odds of e^40 already, and float32 cannot follow more.
 //
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
 // into the second-level cache; about 20 operations on T numbers are between two of them.
@@ -35,6 +36,7 @@ struct Coupling {
   double weight;  // may be infinite
   bool l2;
   double tol;
+  double forcing;  // a pair is also done when its gap is at most this part of the first
   int64_t max_evaluations;
 };
 

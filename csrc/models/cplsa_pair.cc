@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kRounding = 3e-7;          // of h, for each token
 constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
+constexpr double kLargestTilt = 20;         // nats that a token's topic is moved by: more would underflow
 constexpr int64_t kPatience = 12;           // evaluations in which the gap must have fallen
 constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
@@ -85,14 +86,14 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
   evaluated_ = false;
-  if (one_is_empty() || coupling_.weight == 0) std::fill_n(multipliers_.get(), stride_, 0.0f);
-  cut_to_constraint(multipliers_.get());
+  weight_ = std::min(coupling_.weight, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
+  cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
+  const double allowed = std::max(allowed_gap(), coupling_.forcing * now.gap);
   int64_t evaluations = 1, best_at = 1;
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
-  while (now.gap > allowed_gap() && evaluations < coupling_.max_evaluations &&
-         evaluations - best_at < kPatience) {
+  while (now.gap > allowed && evaluations < coupling_.max_evaluations && evaluations - best_at < kPatience) {
     plain_step();
     remember_step();
     bool combined = combine_steps();
@@ -122,12 +123,12 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
   }
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
-  return {now.value, now.gap, evaluations, now.gap <= allowed_gap()};
+  return {now.value, now.gap, evaluations, now.gap <= allowed};
 }
 
 double PairProjector::allowed_gap() const {
   if (std::isinf(coupling_.weight)) return coupling_.tol;
-  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * coupling_.weight;
+  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * weight_;
 }
 
 void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
@@ -148,37 +149,37 @@ void PairProjector::evaluate_sides(const float* multipliers, bool squares, Token
 
 PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool first) {
   TokenSums sums[2];
-  const bool coupled = !one_is_empty() && coupling_.weight > 0;
-  evaluate_sides(multipliers, first && coupled, sums);
-  for (int s = 0; s < 2; ++s) {
-    if (sums[s].mass <
-        0.999999 * sides_[s].mass) {  // tokens of probability zero: fractions are of the others
-      for (int side = 0; side < 2; ++side) sides_[side].mass = sums[side].mass;
-      evaluate_sides(multipliers, first && coupled, sums);
-      break;
-    }
+  const bool squares = first && weight_ > 0;
+  evaluate_sides(multipliers, squares, sums);
+  // Tokens of probability zero, which no tilt makes any more probable: fractions are of the others.
+  if (first && (sums[0].mass < 0.999999 * sides_[0].mass || sums[1].mass < 0.999999 * sides_[1].mass)) {
+    for (int s = 0; s < 2; ++s) sides_[s].mass = sums[s].mass;
+    weight_ = std::min(weight_, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
+    cut_to_constraint(multipliers_.get());
+    evaluate_sides(multipliers_.get(), squares, sums);
   }
   for (Side& side : sides_) {
     const auto scale = static_cast<float>(side.mass > 0 ? 1 / side.mass : 0);
     table_.fractions(side.tilted.get(), side.pass.sums(), scale, stride_, side.fractions.get());
   }
   const double value = sums[0].log_likelihood + sums[1].log_likelihood;
-  if (one_is_empty() || coupling_.weight == 0) return {value, 0.0};
+  if (weight_ == 0) return {value, 0.0};
   if (first) measure_sharpness();
   const bool infinite = std::isinf(coupling_.weight);
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
-                     infinite ? 0.0f : static_cast<float>(coupling_.weight), stride_);
+                     infinite ? 0.0f : static_cast<float>(weight_), stride_);
   if (infinite) return {value, found.largest};
-  if (coupling_.l2) return {value, coupling_.weight * std::sqrt(found.squares) - found.product};
+  if (coupling_.l2) return {value, weight_ * std::sqrt(found.squares) - found.product};
   return {value, found.l1_gap};
 }
 
 void PairProjector::plain_step() {
   const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
   if (!coupling_.l2 || std::isinf(coupling_.weight)) {
-    table_.balance(f1, f2, multipliers_.get(), scales_.get(), static_cast<float>(coupling_.weight), stride_,
-                   step_.get());
+    const auto most = std::isinf(coupling_.weight) ? coupling_.weight : weight_;
+    table_.balance(f1, f2, multipliers_.get(), scales_.get(), static_cast<float>(most), stride_, step_.get());
+    if (std::isinf(coupling_.weight)) cut_to_constraint(step_.get());
     return;
   }
   const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
@@ -238,16 +239,21 @@ void PairProjector::step_in_ball() {
   double mu = 0, slope = 0;
   for (int i = 0; i < 30; ++i) {
     const double now = length(mu, &slope);
-    if (now <= coupling_.weight * (1 + 1e-6)) break;
-    mu += (now / coupling_.weight - 1) * now * now / slope;
+    if (now <= weight_ * (1 + 1e-6)) break;
+    mu += (now / weight_ - 1) * now * now / slope;
   }
   cut_to_constraint(step_.get());
 }
 
 void PairProjector::cut_to_constraint(float* multipliers) const {
-  if (std::isinf(coupling_.weight)) return;
-  const auto most = static_cast<float>(coupling_.weight);
-  if (!coupling_.l2) {
+  const auto most = static_cast<float>(weight_);
+  if (std::isinf(coupling_.weight) && most > 0) {
+    // What is added to all of them changes nothing: the middle of their range goes to zero.
+    const auto [low, high] = std::minmax_element(multipliers, multipliers + n_topics_);
+    const float middle = (*low + *high) / 2;
+    for (int64_t t = 0; t < n_topics_; ++t) multipliers[t] -= middle;
+  }
+  if (std::isinf(coupling_.weight) || !coupling_.l2) {
     for (int64_t t = 0; t < stride_; ++t) multipliers[t] = std::clamp(multipliers[t], -most, most);
     return;
   }
@@ -255,8 +261,8 @@ void PairProjector::cut_to_constraint(float* multipliers) const {
   for (int64_t t = 0; t < n_topics_; ++t) {
     squares += static_cast<double>(multipliers[t]) * static_cast<double>(multipliers[t]);
   }
-  if (squares <= coupling_.weight * coupling_.weight) return;
-  const auto scale = static_cast<float>(coupling_.weight / std::sqrt(squares));
+  if (squares <= weight_ * weight_) return;
+  const auto scale = static_cast<float>(weight_ / std::sqrt(squares));
   for (int64_t t = 0; t < n_topics_; ++t) multipliers[t] *= scale;
 }
 
@@ -288,7 +294,7 @@ bool PairProjector::combine_steps() {
   if (m == 0) return false;
   // Topics that the box holds do not move: they have no part in the combination.
   const bool boxed = !coupling_.l2 && !std::isinf(coupling_.weight);
-  const auto most = static_cast<float>(coupling_.weight);
+  const auto most = static_cast<float>(weight_);
   float* __restrict__ free = free_.get(), * __restrict__ candidate = candidate_.get();
   const float* __restrict__ step = step_.get();
   if (boxed) {

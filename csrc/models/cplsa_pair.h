@@ -85,6 +85,7 @@ class PairProjector {
   void cut_to_constraint(float* multipliers) const;
 
   Coupling coupling_;
+  double weight_ = 0;  // the coupling of this pair, as far as float32 can follow it; 0 with an empty side
   simd::TopicTable table_;
   simd::RowTable<float> rows_;
   int64_t n_topics_, stride_;

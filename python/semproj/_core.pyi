@@ -249,6 +249,7 @@ def cplsa_sweep(
     coupling: float,
     l2: bool,
     tol: float,
+    forcing: float,
     max_evaluations: int,
     update: bool,
     n_threads: int,

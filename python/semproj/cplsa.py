@@ -20,6 +20,7 @@ __all__ = ["CPLSA"]
 
 _NATS_PER_TOKEN = 2e-6
 _EQUAL_IN_SWEEPS = 3e-5
+_FORCING = 0.03
 
 
 class CPLSA(JPLSA):
@@ -137,10 +138,13 @@ n_threads, progress
         update: bool,
         threads: int,
     ) -> float:
-        tol = self.projection_tol
+        tol, forcing = self.projection_tol, 0.0
         if tol is None:
             tol = _EQUAL_IN_SWEEPS if np.isinf(self.coupling) else _NATS_PER_TOKEN
-        objective, evaluations, unconverged = self._projected(corpus, words, arrays, tol, update, threads)
+            forcing = _FORCING
+        objective, evaluations, unconverged = self._projected(
+            corpus, words, arrays, (tol, forcing), update, threads
+        )
         if update:
             gap = float(arrays["gaps"].max())
             self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
@@ -152,14 +156,14 @@ n_threads, progress
         """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
         most = EQUAL_FRACTIONS if np.isinf(self.coupling) else _NATS_PER_TOKEN
         tol = most if self.projection_tol is None else min(self.projection_tol, most)
-        self._projected(corpus, words, arrays, tol, False, threads)
+        self._projected(corpus, words, arrays, (tol, 0.0), False, threads)
 
     def _projected(
         self,
         corpus: _core.TopicCorpus,
         words: _core.TopicWords,
         arrays: dict[str, Array],
-        tol: float,
+        tolerances: tuple[float, float],
         update: bool,
         threads: int,
     ) -> tuple[float, int, int]:
@@ -174,7 +178,7 @@ n_threads, progress
             float(self.beta),
             float(self.coupling),
             self.norm == "l2",
-            tol,
+            *tolerances,
             int(self.max_projection_iter),
             update,
             threads,
