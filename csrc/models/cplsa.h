@@ -23,7 +23,8 @@
 // - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
 // for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, or
 // when rounding keeps the gap from falling. A coupling above 20 n of the shorter document counts as that: it
-// moves a token against odds of e^40 already, and float32 cannot follow more.
+// moves a token against odds of e^40 already, and float32 cannot follow more. Pairs that would need it are
+// not done.
 //
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
 // into the second-level cache; about 20 operations on T numbers are between two of them.

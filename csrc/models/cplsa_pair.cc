@@ -10,7 +10,7 @@ namespace {
 constexpr double kRounding = 3e-7;          // of h, for each token
 constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
 constexpr double kLargestTilt = 20;         // nats that a token's topic is moved by: more would underflow
-constexpr int64_t kPatience = 12;           // evaluations in which the gap must have fallen
+constexpr int64_t kPatience = 40;           // evaluations in which the gap must have fallen
 constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
 
@@ -128,7 +128,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
 
 double PairProjector::allowed_gap() const {
   if (std::isinf(coupling_.weight)) return coupling_.tol;
-  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * weight_;
+  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * coupling_.weight;
 }
 
 void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
@@ -168,9 +168,9 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
   const bool infinite = std::isinf(coupling_.weight);
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
-                     infinite ? 0.0f : static_cast<float>(weight_), stride_);
+                     infinite ? 0.0f : static_cast<float>(coupling_.weight), stride_);
   if (infinite) return {value, found.largest};
-  if (coupling_.l2) return {value, weight_ * std::sqrt(found.squares) - found.product};
+  if (coupling_.l2) return {value, coupling_.weight * std::sqrt(found.squares) - found.product};
   return {value, found.l1_gap};
 }
 

@@ -166,7 +166,7 @@ class TestProjectionReports:
         assert (model.gaps_[[1, 2, 4]] == 0).all(), "a pair with an empty side has nothing to agree on"
         assert (model.gaps_ >= -1e-6 * 30).all(), "below zero by rounding only"
         assert [record["unconverged"] for record in model.projection_] == [0] * 7
-        assert model.projection_[-1]["gap"] == model.gaps_.max()
+        assert 0 < model.projection_[-1]["gap"] < 1e-3
         assert all(record["evaluations"] >= 37 for record in model.projection_), (
             "one for each coupled pair at least"
         )

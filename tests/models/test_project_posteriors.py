@@ -241,7 +241,8 @@ class TestCorners:
         tokens = np.array([x.sum() for x in counts[0] + counts[1]])
         assert (true <= (2e-6 if coupling == np.inf else 1e-6 * tokens + 1e-6 * coupling)).all(), true.argmax()
         np.testing.assert_allclose(gap, true, atol=2e-6 if coupling == np.inf else 3e-6 * coupling)
-        assert (evaluations > 0).all()
+        # Rounding of fractions, times a large coupling, may be more than the gap that is asked for.
+        assert ((evaluations > 0) | (true <= 1e-6 * coupling)).all()
 
 
 class TestWork:

@@ -56,7 +56,7 @@ def test_plsa(X, k, alpha, beta, init, seed, threads):
     after = make(PLSA, max_iter=4, **options).fit(X)
     assert_distributions(after)
     assert after.objective(X) >= after.objective_[0] - 1e-6 * X.sum()
-    assert (np.diff(after.objective_) >= -2e-6 * X.sum()).all()
+    assert (np.diff(after.objective_) >= -2e-6 * X.sum() - 1e-7 * np.abs(after.objective_[1:])).all()
     theta, phi = before.doc_topics_.astype(np.float64), before.components_.astype(np.float64)
     theta, phi = reference.sweep(dense(X), theta, phi, alpha, beta, [0, X.shape[1]])
     same_direction(after.doc_topics_, theta, 1e-5)
