@@ -87,6 +87,9 @@ class Chain:
         matrices = rng.normal(scale=0.1, size=(len(self.symmetric), n_components, n_components))
         self.matrices = matrices + np.eye(n_components)
         self.alpha = 1.0
+        self._listed: list[Cells] = []  # what the lists and classes of words are of
+        self._lists: tuple[Array, Array, Array]
+        self._classes: tuple[Array, Array]
 
     @property
     def words(self) -> Array:
@@ -112,9 +115,9 @@ class Chain:
         """Sums of the squares and of the sizes of the residuals."""
         squares = sizes = 0.0
         for k, cells in enumerate(slices):
-            left = cells.values - self.predict(cells.rows, cells.cols, k)
-            squares += float(np.vdot(left, left.astype(np.float64)))
-            sizes += float(np.abs(left).sum(dtype=np.float64))
+            left = (cells.values - self.predict(cells.rows, cells.cols, k)).astype(np.float64)
+            squares += float(left @ left)
+            sizes += float(np.abs(left, out=left).sum())
         return squares, sizes
 
     def predict(self, rows: Array, cols: Array, k: int) -> Array:
@@ -175,9 +178,12 @@ class Chain:
             )
 
     def _draw_words(self, slices: Sequence[Cells], sweep: int) -> None:
-        lists, n_lists = self.lists(slices)
-        classes = _core.colour_classes(np.ascontiguousarray(lists[0][::n_lists]), lists[1])
-        self.draw_words(lists, self.word_prior(sweep), classes, sweep)
+        # Where no cells are drawn, those of all sweeps are the same objects.
+        if len(self._listed) != len(slices) or any(a is not b for a, b in zip(self._listed, slices, strict=True)):
+            lists, n_lists = self.lists(slices)
+            classes = _core.colour_classes(np.ascontiguousarray(lists[0][::n_lists]), lists[1])
+            self._listed, self._lists, self._classes = list(slices), lists, classes
+        self.draw_words(self._lists, self.word_prior(sweep), self._classes, sweep)
 
     def _draw_slices(self, slices: Sequence[Cells], sweep: int) -> None:
         symmetric = [k for k, each in enumerate(self.symmetric) if each]

@@ -178,12 +178,17 @@ void solve_backward(const T* u, int64_t n, int64_t stride, T* x) {
 }
 
 template <class T>
-void solve(const T* u, int64_t n, int64_t stride, T* x) {
+void solve_forward(const T* u, int64_t n, int64_t stride, T* x) {
   for (int64_t i = 0; i < n; ++i) {
     const T* row = u + i * stride;
     x[i] *= row[i];
     subtract(x[i], row, x, i + 1, n);
   }
+}
+
+template <class T>
+void solve(const T* u, int64_t n, int64_t stride, T* x) {
+  solve_forward(u, n, stride, x);
   solve_backward(u, n, stride, x);
 }
 
@@ -212,7 +217,7 @@ void subtract_product(const T* a, int64_t n, int64_t stride, const T* x, T* r) {
 
 template <class T>
 SystemTable<T> system_table() {
-  return {&solve_side_by_side<T>, &factor<T>,       &solve<T>,
+  return {&solve_side_by_side<T>, &factor<T>,       &solve<T>,           &solve_forward<T>,
           &solve_backward<T>,     &inverse_norm<T>, &subtract_product<T>};
 }
 

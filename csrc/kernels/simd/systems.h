@@ -23,6 +23,8 @@ struct SystemTable {
   int64_t (*factor)(T* a, int64_t n, int64_t stride, const T* least);
   // x = (U'U)^-1 x.
   void (*solve)(const T* u, int64_t n, int64_t stride, T* x);
+  // x = U'^-1 x.
+  void (*solve_forward)(const T* u, int64_t n, int64_t stride, T* x);
   // x = U^-1 x.
   void (*solve_backward)(const T* u, int64_t n, int64_t stride, T* x);
   // About the norm of (U'U)^-1, seldom less than a third of it: that of its product with a vector of signs
