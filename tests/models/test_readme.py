@@ -10,7 +10,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 def test_code_blocks(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     monkeypatch.chdir(tmp_path)
     names = {}
     for number, block in enumerate(blocks, start=1):
@@ -19,8 +19,11 @@ def test_code_blocks(tmp_path, monkeypatch, capsys):
     assert names["W"].dtype == np.float32
     assert names["Z"].shape == (2000, 100)
     np.testing.assert_allclose(names["vectors"], names["Z"][:10], rtol=1e-3, atol=1e-3)
-    cllsi, opca = (float(found) for found in re.findall(r"Top-1 ([\d.]+)", capsys.readouterr().out))
+    cllsi, opca, cplsa = (float(found) for found in re.findall(r"Top-1 ([\d.]+)", capsys.readouterr().out))
     assert 0.8 < cllsi <= opca <= 1
+    assert cplsa > 0.9
+    assert names["mean"] < -0.8, "joyful and gloomy are opposites, though nobody said so"
+    assert 0 < names["spread"] < 1
     # The kernel is the transform with int8 storage and unit rows, so the same but for about a hundredth.
     exact = names["model"].transform(names["first"])
     exact /= np.linalg.norm(exact, axis=1, keepdims=True)
