@@ -37,7 +37,9 @@ class CPLSA(JPLSA):
     coupling : float, at least 0, or infinity, default infinity
         Weight of the disagreement of a pair. Fractions are sums over tokens divided by their number: a coupling
         changes the logarithms of a document's topics by at most coupling / tokens. 0 is PLSA of all documents,
-        infinity makes the fractions equal. A small one lets each language have topics of its own.
+        infinity makes the fractions equal. A small one lets each language have topics of its own. More than 20
+        for each token of the shorter document counts as that, which moves tokens against odds of e^40; a pair that
+        would need more is reported as not converged.
     norm : {"l1", "l2"}, default "l1"
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best; with an infinite
@@ -79,10 +81,12 @@ n_threads, progress
     >>> spanish = np.array([[9, 7, 0, 0], [8, 4, 0, 0], [0, 0, 6, 8], [0, 0, 9, 6]])
     >>> model = sj.CPLSA(n_components=2, vocabulary="separate", init="random", random_state=0)
     >>> model = model.fit([english, spanish])
-    >>> sj.metrics.top1(model.transform(english, view=0), model.transform(spanish, view=1), metric="l1")
-    0.5
-    >>> model.projection_[-1]["unconverged"]
-    0
+    >>> [[word for word, _ in topic] for topic in model.top_words(["cat", "pet", "sky"], k=1, view=0)]
+    [['cat'], ['sky']]
+    >>> [[word for word, _ in topic] for topic in model.top_words(["gato", "perro", "sol", "luna"], k=2, view=1)]
+    [['gato', 'perro'], ['sol', 'luna']]
+    >>> bool(model.gaps_.max() <= 1e-6)
+    True
     """
 
     _arrays = (*JPLSA._arrays, "gaps_")

@@ -250,6 +250,8 @@ def project_posteriors(
     counts1, counts2 : sparse matrices or arrays of shape (n_pairs, n_words) and (n_pairs, n_words2)
         Tokens of the documents, at least 0. Tokens of probability zero are left out.
     coupling : float, at least 0, or infinity
+        Lambda is kept within 20 for each token of the shorter document, which moves tokens against odds of e^40;
+        a pair that would need more is not done.
     norm : {"l1", "l2"}, default "l1"
     start : array of shape (n_pairs, n_topics), optional
         Where lambda starts; zeros by default.
