@@ -33,6 +33,7 @@ class Documents:
     counts: Any
     view_bounds: list[int]
     group: int = 1  # rows that belong together
+    view_words: Any = None  # of a shared vocabulary, the columns that each view's documents have
 
 
 class TopicModel(RowTransformer):
@@ -246,12 +247,18 @@ class TopicModel(RowTransformer):
             raise ValueError("X: has no tokens that the model gives a probability")
         return math.exp(-total / mass)
 
-    def _top_words(self, names: Sequence[str], k: int, view: int) -> list[list[tuple[str, float]]]:
+    def _top_words(
+        self, names: Sequence[str], k: int, view: int, chosen: Array | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """The best of a view's words, or of the `chosen` columns of it."""
         begin, end = self._view_bounds(view)
         check_integer(k, "k", low=1)
         if len(names) != end - begin:
             raise ValueError(f"names: expected {end - begin} words, one for each column, got {len(names)}")
-        return [_top(column, names, k) for column in self.word_topics_[begin:end].T]
+        if chosen is None:
+            return [_top(column, names, k) for column in self.word_topics_[begin:end].T]
+        names = [names[i] for i in chosen]
+        return [_top(column, names, k) for column in self.word_topics_[begin + chosen].T]
 
     def _view_bounds(self, view: int) -> tuple[int, int]:
         bounds = [*self.view_starts_.tolist(), int(self.n_features_in_)]
@@ -341,6 +348,8 @@ def fill_dirichlet(out: Array, key: int, n_threads: int) -> None:
 def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]:
     """The k most probable words, the first of equal ones first."""
     k = min(k, len(column))
+    if k == 0:
+        return []
     bar = np.partition(column, -k)[-k]
     found = np.flatnonzero(column >= bar)
     best = found[np.argsort(-column[found], kind="stable")][:k]

@@ -13,7 +13,7 @@ from . import _core
 from ._topics import Documents
 from ._types import Array
 from ._validation import as_counts, check_choice, check_coupling, check_integer, check_positive
-from .jplsa import JPLSA
+from .jplsa import JPLSA, words_of
 from .kernels import EQUAL_FRACTIONS
 
 __all__ = ["CPLSA"]
@@ -227,7 +227,8 @@ n_threads, progress
             bounds = [0, n_words]
             stacked = sp.vstack(views, format="csr")
         order = np.arange(2 * n).reshape(2, n).T.ravel()
-        return Documents(as_counts(stacked[order]), bounds, group=2)
+        used = None if self._separate else words_of(views)
+        return Documents(as_counts(stacked[order]), bounds, group=2, view_words=used)
 
     def _views(self, X: Sequence[Any], fitted: bool = False) -> list[Any]:
         views = super()._views(X, fitted)

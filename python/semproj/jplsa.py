@@ -49,6 +49,9 @@ progress
         p(word | topic). The columns of separate vocabularies are side by side, and each sums to one.
     view_starts_ : int64 array
         Where the columns of each vocabulary begin: one for "shared".
+    view_words_ : uint8 array of shape (n_languages, n_features)
+        1 for words of a shared vocabulary that the documents of a language have; not there if vocabularies are
+        separate.
     components_, doc_topics_, objective_, n_iter_, n_features_in_
         As in :class:`semproj.PLSA`.
 
@@ -62,6 +65,10 @@ progress
     >>> bool((model.transform(english, view=0).argmax(1) == model.transform(spanish, view=1).argmax(1)).all())
     True
     """
+
+    _arrays = (*TopicModel._arrays, "view_words_")
+
+    view_words_: Array
 
     def __init__(
         self,
@@ -166,10 +173,19 @@ progress
             The word of each column of the vocabulary.
         k : int, default 10
         view : int or None
-            Which language, if vocabularies are separate.
+            Which language. With a shared vocabulary only words that its documents have; None: all words.
         """
         check_is_fitted(self, "components_")
-        return self._top_words(names, k, self._view_number(view))
+        number = self._view_number(view)
+        if self._separate or view is None:
+            return self._top_words(names, k, number)
+        view = check_integer(view, "view", low=0, high=len(self.view_words_) - 1)
+        return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
+
+    def _set_fitted(self, documents: Documents, arrays: dict[str, Array]) -> None:
+        super()._set_fitted(documents, arrays)
+        if documents.view_words is not None:
+            self.view_words_ = documents.view_words
 
     @property
     def _separate(self) -> bool:
@@ -185,7 +201,7 @@ progress
         total = views[0]
         for view in views[1:]:
             total = total + view
-        return Documents(as_counts(total), [0, total.shape[1]])
+        return Documents(as_counts(total), [0, total.shape[1]], view_words=words_of(views))
 
     def _views(self, X: Sequence[Any], fitted: bool = False) -> list[Any]:
         views = aligned_views(X, shared_columns=not self._separate)
@@ -228,3 +244,8 @@ progress
     def _check_parameters(self) -> None:
         check_choice(self.vocabulary, "vocabulary", ("shared", "separate"))
         super()._check_parameters()
+
+
+def words_of(views: list[Any]) -> Array:
+    """Which columns each view has any tokens in."""
+    return np.array([np.bincount(view.indices, view.data > 0, view.shape[1]) > 0 for view in views], np.uint8)

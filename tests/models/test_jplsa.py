@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import semproj as sj
 from semproj import JPLSA, PLSA
 from semproj.metrics import top1
 from tests.conftest import same_bits
@@ -147,6 +148,18 @@ class TestSeparateVocabularies:
             assert [word for word, _ in words] == [names[i] for i in np.lexsort((np.arange(20), -phi))[:3]]
         with pytest.raises(ValueError, match="names"):
             model.top_words(names, view=0)
+
+    def test_top_words_of_a_language_in_a_shared_vocabulary(self, tmp_path):
+        first, second = (sp.csr_matrix(each) for each in (np.eye(4, 6) * 5, np.eye(4, 6, 2) * 4))
+        model = make(JPLSA).fit([first, second])
+        model.save(tmp_path / "model")
+        for each in (model, sj.load(tmp_path / "model")):
+            found = [{word for word, _ in topic} for topic in each.top_words("abcdef", view=1)]
+            assert found == [set("cdef")] * len(found)
+            assert [len(topic) for topic in each.top_words("abcdef", view=0)] == [4] * len(found)
+            assert each.top_words("abcdef", k=1) == each.top_words("abcdef", k=1, view=None)
+            with pytest.raises(ValueError, match="view"):
+                each.top_words("abcdef", view=2)
 
     @pytest.mark.parametrize("view", [None, 2, -1, "1"])
     def test_the_view_must_be_named(self, view):
