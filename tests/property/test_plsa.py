@@ -55,8 +55,8 @@ def test_plsa(X, k, alpha, beta, init, seed, threads):
     before = make(PLSA, max_iter=3, n_threads=threads, **options).fit(X)
     after = make(PLSA, max_iter=4, **options).fit(X)
     assert_distributions(after)
-    assert after.objective(X) >= after.objective_[0] - 1e-6 * X.sum()
-    assert (np.diff(after.objective_) >= -2e-6 * X.sum() - 1e-7 * np.abs(after.objective_[1:])).all()
+    values = np.append(after.objective_, after.objective(X))
+    assert (np.diff(values) >= -2e-6 * X.sum() - 1e-7 * np.abs(values[1:])).all()
     theta, phi = before.doc_topics_.astype(np.float64), before.components_.astype(np.float64)
     theta, phi = reference.sweep(dense(X), theta, phi, alpha, beta, [0, X.shape[1]])
     same_direction(after.doc_topics_, theta, 1e-5)
@@ -110,6 +110,4 @@ def test_cplsa(data, k, vocabulary, coupling, norm):
     same_direction(after.components_, phi, 1e-3)
     tokens = sum(x.sum() for x in views)
     values = np.append(after.objective_, after.objective(views))
-    if values[-1] > values[0]:
-        assert_climbs(values, tokens)
-    assert (np.diff(values) >= -1e-5 * tokens).all()
+    assert (np.diff(values) >= -1e-5 * tokens - 1e-7 * np.abs(values[1:])).all()
