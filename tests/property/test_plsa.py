@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from semproj import CPLSA, JPLSA, PLSA
 from tests.conftest import same_bits
-from tests.models.topics import assert_climbs, assert_distributions, dense, make, true_objective
+from tests.models.topics import assert_distributions, dense, make, true_objective
 from tests.reference import plsa as reference
 
 priors = st.sampled_from([1.0, 1.01, 1.1, 3.0])
