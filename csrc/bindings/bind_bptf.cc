@@ -160,22 +160,50 @@ py::tuple sums(const py::array& vectors, int64_t n_components, const py::array& 
   return py::make_tuple(gram, sum);
 }
 
+// Two tables of padded rows, and pairs of rows of them.
+template <class T>
+struct PairArguments {
+  MatrixView<const T> left, right;
+  int64_t n;
+  const int32_t *rows, *cols;
+
+  PairArguments(const py::array& l, const py::array& r, const py::array& i, const py::array& j)
+      : left(matrix_view<const T>(l, "left")),
+        right(matrix_view<const T>(r, "right")),
+        n(static_cast<int64_t>(i.size())),
+        rows(words_of(i, n, left.rows, "rows")),
+        cols(words_of(j, n, right.rows, "cols")) {
+    if (left.cols != right.cols || left.cols != padded(left.cols)) {
+      throw py::value_error("right: expected rows of the same padded length as left");
+    }
+  }
+};
+
 template <class T>
 py::array_t<T> products(const py::array& left, const py::array& right, const py::array& rows,
                         const py::array& cols, int n_threads) {
-  const auto l = matrix_view<const T>(left, "left"), r = matrix_view<const T>(right, "right");
-  if (l.cols != r.cols || l.cols != padded(l.cols)) {
-    throw py::value_error("right: expected rows of the same padded length as left");
-  }
-  const auto n = static_cast<int64_t>(rows.size());
-  const int32_t *i = words_of(rows, n, l.rows, "rows"), *j = words_of(cols, n, r.rows, "cols");
-  py::array_t<T> out(n);
+  const PairArguments<T> pairs(left, right, rows, cols);
+  py::array_t<T> out(pairs.n);
   T* into = out.mutable_data();
   {
     const py::gil_scoped_release release;
-    pair_products<T>(l, r, i, j, n, into, n_threads, active_isa());
+    pair_products<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, pairs.n, into, n_threads, active_isa());
   }
   return out;
+}
+
+template <class T>
+py::tuple residuals(const py::array& left, const py::array& right, const py::array& rows,
+                    const py::array& cols, const py::array& values, int n_threads) {
+  const PairArguments<T> pairs(left, right, rows, cols);
+  const T* known = vector_data<T>(values, pairs.n, "values");
+  Residuals found{};
+  {
+    const py::gil_scoped_release release;
+    found = residual_sums<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, known, pairs.n, n_threads,
+                             active_isa());
+  }
+  return py::make_tuple(found.squares, found.sizes);
 }
 
 bool is_double(const py::array& a) {
@@ -231,6 +259,15 @@ void register_bptf(py::module_& m) {
         return products<float>(left, right, rows, cols, n_threads);
       },
       py::arg("left"), py::arg("right"), py::arg("rows"), py::arg("cols"), py::arg("n_threads"));
+  m.def(
+      "residual_sums",
+      [](const py::array& left, const py::array& right, const py::array& rows, const py::array& cols,
+         const py::array& values, int n_threads) {
+        const auto chosen = is_double(left) ? &residuals<double> : &residuals<float>;
+        return chosen(left, right, rows, cols, values, n_threads);
+      },
+      py::arg("left"), py::arg("right"), py::arg("rows"), py::arg("cols"), py::arg("values"),
+      py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

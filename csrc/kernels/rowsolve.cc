@@ -138,7 +138,7 @@ void table_gram(const MatrixView<const T>& factors, double* out, int n_threads, 
         for (int64_t r = rows.begin; r < rows.end; ++r) {
           std::copy_n(factors.row(r), k, block.begin() + (r - rows.begin) * stride);
         }
-        table.column_gram(block.data(), rows.end - rows.begin, stride, 1.0, sum);
+        table.column_gram(block.data(), rows.end - rows.begin, stride, stride, 1.0, sum);
       }
     };
     if (factors.rows <= kFewRows) {

@@ -71,7 +71,7 @@ class LongRows {
     for (const double sign : {1.0, -1.0}) {
       int64_t filled = 0;
       const auto flush = [&] {
-        table.column_gram(block, filled, stride_, sign, matrix_.get());
+        table.column_gram(block, filled, stride_, stride_, sign, matrix_.get());
         filled = 0;
       };
       for (int64_t i = 0; i < row.n; ++i) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -17,14 +17,17 @@ namespace {
 
 constexpr int64_t kSummedCells = 256;  // in T before going to double: their rounding is far below the noise
 constexpr double kTaskCells = 512;     // of a task of words, which are a few dozen microseconds
+constexpr int64_t kPairs = 1 << 12;    // of a task of single cells
 constexpr uint32_t kWordDraws = 0;     // the last part of a counter: what a random number is for
 
-// G and s of a list, in double, `stride` apart; the upper triangle of G.
+// G and s of a list, in double, `stride` apart; the upper triangle of G. Rows that are padded have room for
+// the cell's value behind the vector: s is then a column of their Gram matrix, and costs nothing.
 template <class T>
 class ListSums {
  public:
-  ListSums(const T* vectors, int64_t stride, Isa isa)
+  ListSums(const T* vectors, int64_t d, int64_t stride, Isa isa)
       : vectors_(vectors),
+        d_(d),
         stride_(stride),
         tables_(tables_for<T>(isa)),
         block_(aligned_array<T>(static_cast<size_t>(kSummedCells * stride))),
@@ -38,13 +41,17 @@ class ListSums {
     std::fill(sum_.begin(), sum_.end(), 0.0);
     for (int64_t at = begin; at < end; at += kSummedCells) {
       const int64_t n = std::min(kSummedCells, end - at);
-      for (int64_t c = 0; c < n; ++c) {
-        if (at + c + kAhead < end) prefetch_row(vectors_ + lists.words[at + c + kAhead] * stride_, stride_);
-        copy_row(vectors_ + lists.words[at + c] * stride_, block_.get() + c * stride_);
+      tables_.rows.gather(vectors_, stride_, lists.words + at, n, block_.get());
+      if (d_ < stride_) {
+        for (int64_t c = 0; c < n; ++c) block_[c * stride_ + d_] = lists.values[at + c];
       }
-      tables_.rows.column_gram(block_.get(), n, stride_, 1.0, gram_.get());
+      tables_.rows.column_gram(block_.get(), n, stride_, d_, 1.0, gram_.get());
+      if (d_ < stride_) continue;
       tables_.rows.combine(lists.values + at, block_.get(), n, stride_, partial_.get());
-      for (int64_t d = 0; d < stride_; ++d) sum_[d] += static_cast<double>(partial_[d]);
+      for (int64_t i = 0; i < d_; ++i) sum_[i] += static_cast<double>(partial_[i]);
+    }
+    if (d_ < stride_) {
+      for (int64_t i = 0; i < d_; ++i) sum_[i] = gram_row(i)[d_];
     }
   }
 
@@ -53,16 +60,8 @@ class ListSums {
   const double* sum() const { return sum_.data(); }
 
  private:
-  static constexpr int64_t kAhead = 4;
-
-  // In whole cache lines: a call of memmove costs as much as the row.
-  void copy_row(const T* from, T* into) const {
-    constexpr int64_t kLine = 64 / sizeof(T);
-    for (int64_t i = 0; i < stride_; i += kLine) std::memcpy(into + i, from + i, 64);
-  }
-
   const T* vectors_;
-  int64_t stride_;
+  int64_t d_, stride_;
   Tables<T> tables_;
   AlignedArray<T> block_, partial_;
   AlignedArray<double> gram_;
@@ -81,7 +80,7 @@ class WordDrawer {
         d_(d),
         stride_(vectors.stride),
         wide_(tables_for<double>(draw.isa)),
-        sums_(vectors.data, vectors.stride, draw.isa),
+        sums_(vectors.data, d, vectors.stride, draw.isa),
         system_(aligned_array<double>(static_cast<size_t>(stride_ * stride_))),
         half_(static_cast<size_t>(d * d)),
         right_(static_cast<size_t>(stride_)),
@@ -206,7 +205,7 @@ void list_grams(const MatrixView<const T>& vectors, const WordLists<T>& lists, i
   constexpr int64_t kWords = 16;
   const int64_t d = vectors.cols;
   parallel_for(block_count(grams.rows, kWords), n_threads, [&](int64_t task, int) {
-    ListSums<T> found(vectors.data, vectors.stride, isa);
+    ListSums<T> found(vectors.data, d, vectors.stride, isa);
     const Block mine = block_at(grams.rows, kWords, task);
     for (int64_t r = mine.begin; r < mine.end; ++r) {
       const int64_t* bounds = lists.indptr + (begin + r) * lists.n_lists + list;
@@ -236,10 +235,16 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
         const T *left = vectors.row(rows[at + c]), *right = vectors.row(cols[at + c]);
         T* into = block.get() + c * stride;
         for (int64_t i = 0; i < stride; ++i) into[i] = left[i] * right[i];
+        if (d < stride) into[d] = values[at + c];  // as in ListSums
       }
-      tables.rows.column_gram(block.get(), here, stride, 1.0, grams.data() + part * stride * stride);
+      tables.rows.column_gram(block.get(), here, stride, d, 1.0, grams.data() + part * stride * stride);
+      if (d < stride) continue;
       tables.rows.combine(values + at, block.get(), here, stride, partial.data());
       for (int64_t i = 0; i < d; ++i) sums[part * stride + i] += static_cast<double>(partial[i]);
+    }
+    if (d < stride) {
+      const double* found = grams.data() + part * stride * stride;
+      for (int64_t i = 0; i < d; ++i) sums[part * stride + i] = found[i * stride + d];
     }
   });
   std::fill_n(gram, d * d, 0.0);
@@ -258,7 +263,6 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
 template <class T>
 void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& right, const int32_t* rows,
                    const int32_t* cols, int64_t n, T* out, int n_threads, Isa isa) {
-  constexpr int64_t kPairs = 1 << 12;
   const Tables<T> tables = tables_for<T>(isa);
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n, kPairs, task);
@@ -266,6 +270,28 @@ void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& r
       tables.rows.products(left.row(rows[c]), 1, left.cols, right.row(cols[c]), out + c);
     }
   });
+}
+
+template <class T>
+Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
+                        const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
+                        Isa isa) {
+  const Tables<T> tables = tables_for<T>(isa);
+  std::vector<Residuals> parts(static_cast<size_t>(block_count(n, kPairs)));  // added in their order
+  parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
+    const Block mine = block_at(n, kPairs, task);
+    Residuals here{0, 0};
+    for (int64_t c = mine.begin; c < mine.end; ++c) {
+      T product;
+      tables.rows.products(left.row(rows[c]), 1, left.cols, right.row(cols[c]), &product);
+      const auto residual = static_cast<double>(values[c] - product);
+      here.squares += residual * residual, here.sizes += std::abs(residual);
+    }
+    parts[static_cast<size_t>(task)] = here;
+  });
+  Residuals all{0, 0};
+  for (const Residuals& each : parts) all.squares += each.squares, all.sizes += each.sizes;
+  return all;
 }
 
 #define SEMPROJ_INSTANTIATE(T)                                                                             \
@@ -276,7 +302,9 @@ void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& r
   template void cell_sums(const MatrixView<const T>&, const int32_t*, const int32_t*, const T*, int64_t,   \
                           double*, double*, int, Isa);                                                     \
   template void pair_products(const MatrixView<const T>&, const MatrixView<const T>&, const int32_t*,      \
-                              const int32_t*, int64_t, T*, int, Isa);
+                              const int32_t*, int64_t, T*, int, Isa);                                      \
+  template Residuals residual_sums(const MatrixView<const T>&, const MatrixView<const T>&, const int32_t*, \
+                                   const int32_t*, const T*, int64_t, int, Isa);
 SEMPROJ_INSTANTIATE(float)
 SEMPROJ_INSTANTIATE(double)
 #undef SEMPROJ_INSTANTIATE

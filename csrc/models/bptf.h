@@ -68,4 +68,14 @@ template <class T>
 void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& right, const int32_t* rows,
                    const int32_t* cols, int64_t n, T* out, int n_threads, Isa isa);
 
+struct Residuals {
+  double squares, sizes;  // sums
+};
+
+// Of values minus pair_products.
+template <class T>
+Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
+                        const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
+                        Isa isa);
+
 }  // namespace semproj

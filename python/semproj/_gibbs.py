@@ -115,19 +115,25 @@ class Chain:
         """Sums of the squares and of the sizes of the residuals."""
         squares = sizes = 0.0
         for k, cells in enumerate(slices):
-            left = (cells.values - self.predict(cells.rows, cells.cols, k)).astype(np.float64)
-            squares += float(left @ left)
-            sizes += float(np.abs(left, out=left).sum())
+            found = _core.residual_sums(
+                self.padded, self._mapped(k), cells.rows, cells.cols, cells.values, self.n_threads
+            )
+            squares += found[0]
+            sizes += found[1]
         return squares, sizes
 
     def predict(self, rows: Array, cols: Array, k: int) -> Array:
         """What cells of a slice are about, by the vectors as they are."""
+        found: Array = _core.pair_products(self.padded, self._mapped(k), rows, cols, self.n_threads)
+        return found
+
+    def _mapped(self, k: int) -> Array:
+        """All words as a slice sees them, padded."""
         mapped = np.zeros_like(self.padded)
         mapped[:, : self.d] = apply(
             self.words, self.slices[k], self.matrices[k] if not self.symmetric[k] else None
         )
-        found: Array = _core.pair_products(self.padded, mapped, rows, cols, self.n_threads)
-        return found
+        return mapped
 
     def lists(self, slices: Sequence[Cells]) -> tuple[tuple[Array, Array, Array], int]:
         """The neighbours of each word, and how many lists it has: one a slice, two for an asymmetric one."""

@@ -12,6 +12,19 @@ void scale(const T* x, T a, int64_t n, T* out) {
   for (; c < n; ++c) out[c] = a * x[c];
 }
 
+template <class T>
+void gather(const T* table, int64_t stride, const int32_t* ids, int64_t n, T* out) {
+  constexpr int64_t kAhead = 8, kLine = 64 / sizeof(T);
+  for (int64_t i = 0; i < n; ++i, out += stride) {
+    if (i + kAhead < n) {
+      const T* later = table + ids[i + kAhead] * stride;
+      for (int64_t c = 0; c < stride; c += kLine) __builtin_prefetch(later + c);
+    }
+    const T* row = table + ids[i] * stride;
+    for (int64_t c = 0; c < stride; c += kLanes<T>) store<T>(out + c, load(row + c));
+  }
+}
+
 // The columns of kVectors vectors, their sums in registers. Two sums each, so that additions need not wait.
 template <class T, int kVectors>
 void combine_columns(const T* coefficients, const T* rows, int64_t n, int64_t stride, T* out) {
@@ -161,8 +174,8 @@ void column_gram_tile(const T* rows, int64_t n, int64_t stride, int64_t i, int64
 }
 
 template <class T>
-void column_gram(const T* rows, int64_t n, int64_t stride, double sign, double* out) {
-  for (int64_t i = 0; i < stride; i += 8) {
+void column_gram(const T* rows, int64_t n, int64_t stride, int64_t columns, double sign, double* out) {
+  for (int64_t i = 0; i < columns; i += 8) {
     int64_t j = i / kRowLanes * kRowLanes;
     for (; j + 2 * kLanes<T> <= stride; j += 2 * kLanes<T>) {
       column_gram_tile<T, 2>(rows, n, stride, i, j, sign, out);
@@ -191,8 +204,8 @@ void multiply_lower(const T* z, const T* l, int64_t stride, T* out) {
 
 template <class T>
 RowTable<T> row_table() {
-  return {&scale<T>,     &combine<T>,  &add_wide<T>,    &dot_wide<T>,      &products<T>,
-          &add_outer<T>, &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
+  return {&scale<T>,    &gather<T>,    &combine<T>,  &add_wide<T>,    &dot_wide<T>,
+          &products<T>, &add_outer<T>, &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
 }
 
 template RowTable<float> row_table();

@@ -14,6 +14,9 @@ template <class T>
 struct RowTable {
   // out = a x, n elements.
   void (*scale)(const T* x, T a, int64_t n, T* out);
+  // Row i of out = row ids[i] of table, whose rows are whole vectors; those that follow are prefetched
+  // meanwhile.
+  void (*gather)(const T* table, int64_t stride, const int32_t* ids, int64_t n, T* out);
   // out = sum over i of coefficients[i] * row i. Sums of even and of odd i, in order, then both.
   void (*combine)(const T* coefficients, const T* rows, int64_t n, int64_t stride, T* out);
   // out += a x, in double.
@@ -28,9 +31,9 @@ struct RowTable {
   // out[i * row_step + j * column_step] = row i . row j, for j >= i at least. Reads and writes up to the next
   // multiple of kRowTile rows.
   void (*row_gram)(const T* rows, int64_t n, int64_t stride, T* out, int64_t row_step, int64_t column_step);
-  // out (stride x stride) += sign * R'R, for columns j >= i at least. Summed in T over the n rows, then in
-  // double: give it a few dozen rows at a time.
-  void (*column_gram)(const T* rows, int64_t n, int64_t stride, double sign, double* out);
+  // out (stride x stride) += sign * R'R, for the first `columns` rows i and j >= i at least. Summed in T over
+  // the n rows, then in double: give it a few dozen rows at a time.
+  void (*column_gram)(const T* rows, int64_t n, int64_t stride, int64_t columns, double sign, double* out);
   // out (8 x stride) = Z L for 8 rows of Z and a lower triangular L (stride x stride, zero above). A row's
   // bits do not depend on the others.
   void (*multiply_lower)(const T* z, const T* l, int64_t stride, T* out);
