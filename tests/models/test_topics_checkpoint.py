@@ -9,30 +9,11 @@ import pytest
 
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
+from tests.models.interrupting import Stop, interrupted
 from tests.models.projecting import with_indices
 from tests.models.topics import assert_same_fit, data_of, make, of_vocabulary, paired
 
 CLASSES = [PLSA, JPLSA, CPLSA]
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted(model, X, after, error=None):
-    """A fit that ends by an exception once this many sweeps are done."""
-    error = error or Stop()
-    calls = []
-
-    def callback(sweep, model, objective):
-        calls.append(sweep)
-        if len(calls) == after:
-            raise error
-
-    with pytest.raises(type(error)):
-        model.set_params(callback=callback).fit(X)
-    assert len(calls) == after
-    model.set_params(callback=None)
 
 
 def sweeps_of(model, X):

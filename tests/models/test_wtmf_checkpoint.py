@@ -7,35 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import semproj as sj
-from semproj import WTMF
 from tests.conftest import same_bits
 from tests.models.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
+from tests.models.interrupting import Stop, interrupted
 from tests.models.projecting import with_indices
 from tests.reference import wtmf as reference
 
 DTYPES = [np.float32, np.float64]
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted(model: WTMF, X: sp.csr_matrix, after: int, error: BaseException) -> None:
-    """A fit that ends by an exception once this many sweeps are done."""
-    calls = []
-
-    def callback(sweep, vectors, value):
-        calls.append(sweep)
-        if len(calls) == after:
-            raise error
-
-    with pytest.raises(type(error)):
-        model.set_params(callback=callback).fit(X)
-    assert len(calls) == after
-    model.set_params(callback=None)
 
 
 class TestCheckpoint:

@@ -1,5 +1,7 @@
 #include "kernels/simd/scores.h"
 
+#include "kernels/simd/log2.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -35,20 +37,10 @@ inline Vec absolute(Vec x) {
   return reinterpret_cast<Vec>(reinterpret_cast<Int>(x) & 0x7fffffff);
 }
 
-// x = 2^e (1 + t) with 1 + t in [sqrt(1/2), sqrt(2)): log2 x = e + t P(t), P of degree 7 fitted to a largest
-// error of 4.9e-8. For 0 the bits give a finite number, which is then multiplied by 0.
+// For 0 a finite number, which is then multiplied by 0.
 inline Vec log2_of(Vec x) {
-  const Int bits = reinterpret_cast<Int>(x);
-  const Int e = (bits - 0x3f3504f3) >> 23;
-  const Vec t = reinterpret_cast<Vec>(bits - (e << 23)) - 1.0f;
-  Vec p = t * -0.14574444f + 0.23689036f;
-  p = p * t - 0.25006905f;
-  p = p * t + 0.28670746f;
-  p = p * t - 0.36008722f;
-  p = p * t + 0.48093945f;
-  p = p * t - 0.72135717f;
-  p = p * t + 1.44269478f;
-  return p * t + __builtin_convertvector(e, Vec);
+  const auto parts = log2_parts<Int>(x);
+  return parts.rest + parts.exponent;
 }
 
 struct Inner {

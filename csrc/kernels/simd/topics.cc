@@ -1,5 +1,6 @@
 #include "kernels/simd/topics.h"
 
+#include "kernels/simd/log2.h"
 #include "kernels/simd/vectors.h"
 
 namespace semproj::simd::SEMPROJ_SIMD {
@@ -15,26 +16,6 @@ constexpr int kMostTogether = kWide >= 8 ? 8 : 4;
 constexpr int64_t kLongRow = 640;
 // Vectors of a row that are summed in registers at once.
 constexpr int kTileVectors = kWide == 16 ? 16 : 8;
-
-struct Log2Parts {
-  V exponent, rest;
-};
-
-// x = 2^e (1 + t) with 1 + t in [sqrt(1/2), sqrt(2)): log2 x = e + t P(t), P of degree 7 fitted to a largest
-// error of 4.9e-8. The exponent comes apart: its sums are exact.
-inline Log2Parts log2_of(V x) {
-  const Int bits = reinterpret_cast<Int>(x);
-  const Int e = (bits - 0x3f3504f3) >> 23;
-  const V t = reinterpret_cast<V>(bits - (e << 23)) - 1.0f;
-  V p = t * -0.14574444f + 0.23689036f;
-  p = p * t - 0.25006905f;
-  p = p * t + 0.28670746f;
-  p = p * t - 0.36008722f;
-  p = p * t + 0.48093945f;
-  p = p * t - 0.72135717f;
-  p = p * t + 1.44269478f;
-  return {__builtin_convertvector(e, V), p * t};
-}
 
 constexpr double kLn2 = 0.693147180559945309417;
 
@@ -121,7 +102,7 @@ TokenSums document_in_groups(const float* theta, const float* rows, int64_t stri
   for (; end % kWide != 0; ++end) probability[end] = 1.0f, kept[end] = 0.0f;
   V exponents{}, rests{}, mass{};
   for (int64_t at = 0; at < end; at += kWide) {
-    const Log2Parts parts = log2_of(load(probability + at));
+    const Log2Parts<V> parts = log2_parts<Int>(load(probability + at));
     const V weight = load(kept + at);
     exponents += weight * parts.exponent;
     rests += weight * parts.rest;
@@ -204,14 +185,14 @@ double sum_logs(const float* x, int64_t n) {
   V exponents{}, rests{};
   int64_t c = 0;
   for (; c + kWide <= n; c += kWide) {
-    const Log2Parts parts = log2_of(load(x + c));
+    const Log2Parts<V> parts = log2_parts<Int>(load(x + c));
     exponents += parts.exponent;
     rests += parts.rest;
   }
   if (c < n) {
     float rest[kWide];
     for (int l = 0; l < kWide; ++l) rest[l] = c + l < n ? x[c + l] : 1.0f;
-    const Log2Parts parts = log2_of(load(rest));
+    const Log2Parts<V> parts = log2_parts<Int>(load(rest));
     exponents += parts.exponent;
     rests += parts.rest;
   }
@@ -298,7 +279,7 @@ void balance(const float* f1, const float* f2, const float* lambda, const float*
     V a = load(f1 + c), b = load(f2 + c);
     a = a < least ? least : a;
     b = b < least ? least : b;
-    const Log2Parts parts = log2_of(a / b);
+    const Log2Parts<V> parts = log2_parts<Int>(a / b);
     V value = load(lambda + c) + load(scales + c) * kLn2Float * (parts.exponent + parts.rest);
     value = value > high ? high : value;
     store<float>(out + c, value < low ? low : value);
