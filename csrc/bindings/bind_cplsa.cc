@@ -13,22 +13,23 @@ T* output(const py::array& a, int64_t size, const char* name) {
 }
 
 py::tuple sweep(CorpusArgument& corpus, TopicWords& words, const py::array& theta,
-                const py::array& multipliers, const py::array& gaps, double alpha, double beta,
-                double coupling, bool l2, double tol, double forcing, int64_t max_evaluations, bool update,
+                const py::array& multipliers, const py::array& gaps, const py::array& converged, double alpha,
+                double beta, double coupling, bool l2, double tol, int64_t max_evaluations, bool update,
                 int n_threads) {
   const int64_t n_documents = corpus.corpus.documents().n_rows;
   const auto view = document_topics<float>(theta, n_documents, words.n_topics());
   const auto lambda = document_topics<float>(multipliers, n_documents / 2, words.n_topics(), "multipliers");
-  double* found_gaps = output<double>(gaps, n_documents / 2, "gaps");
+  const PairReports reports{output<double>(gaps, n_documents / 2, "gaps"),
+                            output<uint8_t>(converged, n_documents / 2, "converged")};
   corpus.check(words);
   if (corpus.corpus.group() != 2) throw py::value_error("corpus: expected pairs of documents");
   CoupledSweep found{};
   {
     const py::gil_scoped_release release;
-    found = cplsa_sweep(corpus.corpus, words, view, lambda, found_gaps, alpha, beta,
-                        {coupling, l2, tol, forcing, max_evaluations}, update, n_threads, active_isa());
+    found = cplsa_sweep(corpus.corpus, words, view, lambda, reports, alpha, beta,
+                        {coupling, l2, tol, max_evaluations}, update, n_threads, active_isa());
   }
-  return py::make_tuple(found.log_likelihood, found.log_prior, found.evaluations, found.unconverged);
+  return py::make_tuple(found.log_likelihood, found.log_prior, found.evaluations);
 }
 
 void project(const CsrArgument& first, const CsrArgument& second, const TopicWords& first_words,
@@ -50,7 +51,7 @@ void project(const CsrArgument& first, const CsrArgument& second, const TopicWor
   double* found_gaps = output<double>(gaps, n, "gaps");
   int64_t* counts = output<int64_t>(evaluations, n, "evaluations");
   const py::gil_scoped_release release;
-  project_posteriors(a, b, lambda, found_gaps, counts, {coupling, l2, tol, 0.0, max_evaluations}, n_threads,
+  project_posteriors(a, b, lambda, found_gaps, counts, {coupling, l2, tol, max_evaluations}, n_threads,
                      active_isa());
 }
 
@@ -58,9 +59,8 @@ void project(const CsrArgument& first, const CsrArgument& second, const TopicWor
 
 void register_cplsa(py::module_& m) {
   m.def("cplsa_sweep", &sweep, py::arg("corpus"), py::arg("words"), py::arg("theta"), py::arg("multipliers"),
-        py::arg("gaps"), py::arg("alpha"), py::arg("beta"), py::arg("coupling"), py::arg("l2"),
-        py::arg("tol"), py::arg("forcing"), py::arg("max_evaluations"), py::arg("update"),
-        py::arg("n_threads"));
+        py::arg("gaps"), py::arg("converged"), py::arg("alpha"), py::arg("beta"), py::arg("coupling"),
+        py::arg("l2"), py::arg("tol"), py::arg("max_evaluations"), py::arg("update"), py::arg("n_threads"));
   m.def("project_posteriors", &project, py::arg("first"), py::arg("second"), py::arg("first_words"),
         py::arg("second_words"), py::arg("first_theta"), py::arg("second_theta"), py::arg("multipliers"),
         py::arg("first_fractions"), py::arg("second_fractions"), py::arg("gaps"), py::arg("evaluations"),

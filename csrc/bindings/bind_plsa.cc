@@ -34,8 +34,12 @@ void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t i
           const py::array& out, int n_threads) {
   const auto documents = topic_documents(x, words.n_words());
   const auto theta = document_topics<float>(out, documents.n_rows, words.n_topics());
-  const py::gil_scoped_release release;
-  fold_in(documents, words, alpha, iterations, theta, n_threads, active_isa());
+  bool finite = false;
+  {
+    const py::gil_scoped_release release;
+    finite = fold_in(documents, words, alpha, iterations, theta, n_threads, active_isa());
+  }
+  if (!finite) throw py::value_error("X: counts are too large");
 }
 
 py::tuple likelihood(const CsrArgument& x, const TopicWords& words, const py::array& theta, int n_threads) {

@@ -1,6 +1,8 @@
 #include "kernels/topics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace semproj {
@@ -86,7 +88,7 @@ bool DocumentPass::fits_cache(int64_t n_words) const {
   return n_words * stride() * static_cast<int64_t>(sizeof(float)) <= kNearCacheBytes;
 }
 
-void DocumentPass::update(float* theta, float prior) const {
+bool DocumentPass::update(float* theta, float prior) const {
   const double sum = table_.expected(theta, sums_.get(), prior, n_topics(), stride(), theta);
   const bool scalable = sum > 0;
   const auto scale = static_cast<float>(1.0 / (scalable ? sum : static_cast<double>(n_topics())));
@@ -94,6 +96,7 @@ void DocumentPass::update(float* theta, float prior) const {
     const float value = scalable ? theta[t] * scale : scale;
     theta[t] = value < simd::kLeastProbability ? 0.0f : value;
   }
+  return std::isfinite(sum);
 }
 
 TopicCorpus::TopicCorpus(const CsrView<int32_t, float>& documents, std::vector<int64_t> view_starts,
@@ -253,6 +256,9 @@ double TopicCorpus::update_words(TopicWords& words, double beta, bool update, in
   for (int64_t c = 0; c < n_chunks; ++c) {
     double* scale = scales.data() + chunks[c].view * stride_;
     for (int64_t t = 0; t < n_topics_; ++t) scale[t] += masses[c * stride_ + t];
+  }
+  for (const double scale : scales) {
+    if (!std::isfinite(scale)) total = std::numeric_limits<double>::quiet_NaN();
   }
   const auto factors = aligned_array<float>(scales.size());
   for (size_t i = 0; i < scales.size(); ++i)

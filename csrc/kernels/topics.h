@@ -4,9 +4,13 @@
 //
 // With theta (documents x T) and phi (words x T), a sweep over documents d and their words w with counts n is
 //
-//   s = theta_d . phi_w,  r = n / s             the posterior p(t | d, w) is theta_dt phi_tw / s: never
-//   stored theta_dt ~ (alpha - 1) + theta_dt sum_w r phi_tw phi_tw   ~ (beta - 1)  + phi_tw   sum_d r
-//   theta_dt
+//   s = theta_d . phi_w,  r = n / s
+//
+//   theta_dt ~ (alpha - 1) + theta_dt sum_w r phi_tw
+//
+//   phi_tw   ~ (beta - 1)  + phi_tw   sum_d r theta_dt
+//
+// The posterior p(t | d, w), which is theta_dt phi_tw / s, is never stored.
 //
 // Documents come in blocks. In a block, first the documents are done, in parallel; they leave r and the theta
 // that was used in a buffer. Then the words of the block, in parallel, in an index sorted by word. A word is
@@ -69,7 +73,8 @@ class DocumentPass {
   const float* sums() const { return sums_.get(); }
 
   // theta = prior + theta * sums(), scaled to one: what EM makes of the last run. Uniform if all is zero.
-  void update(float* theta, float prior) const;
+  // False when it is not finite.
+  bool update(float* theta, float prior) const;
 
   // Zeros, for a worker's own use.
   AlignedArray<float> new_row() const;
@@ -103,7 +108,7 @@ class TopicCorpus {
       std::function<void(int64_t begin, int64_t end, int worker, float* used, float* ratios)>;
 
   // One sweep: the documents by `task`, and new words. Returns the sum of log phi before it (0 for a beta of
-  // 1). Without `update` the words stay as they are.
+  // 1), or NaN when the new words are not finite. Without `update` they stay as they are.
   double sweep(TopicWords& words, double beta, bool update, int n_threads, Isa isa, const DocumentTask& task);
 
   // Documents of a task: a multiple of group().

@@ -29,8 +29,8 @@ SideTokens tokens_of(const CsrView<int32_t, float>& documents, int64_t d) {
 }  // namespace
 
 CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixView<float>& theta,
-                         const MatrixView<float>& multipliers, double* gaps, double alpha, double beta,
-                         const Coupling& coupling, bool update, int n_threads, Isa isa) {
+                         const MatrixView<float>& multipliers, const PairReports& reports, double alpha,
+                         double beta, const Coupling& coupling, bool update, int n_threads, Isa isa) {
   const auto& documents = corpus.documents();
   const int64_t stride = words.stride(), n_topics = words.n_topics();
   const auto prior = static_cast<float>(alpha - 1);
@@ -38,7 +38,7 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
     double likelihood = 0, logs = 0;
   };
   std::vector<Sums> sums(static_cast<size_t>(documents.n_rows / 2));  // added in the order of pairs
-  std::atomic<int64_t> evaluations{0}, unconverged{0};
+  std::atomic<int64_t> evaluations{0};
   std::vector<std::unique_ptr<PairProjector>> workers(static_cast<size_t>(n_threads));
   const auto task = [&](int64_t begin, int64_t end, int worker, float* used, float* ratios) {
     PairProjector& mine = projector(workers, worker, words, words, coupling, isa);
@@ -54,14 +54,14 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
           mine.project(tokens_of(documents, d), tokens_of(documents, d + 1), ratios + offset,
                        ratios + offset + documents.indptr[d + 1] - documents.indptr[d]);
       here.likelihood = found.log_likelihood;
-      gaps[d / 2] = found.gap;
+      reports.gaps[d / 2] = found.gap;
+      reports.converged[d / 2] = found.converged;
       evaluations += found.evaluations;
-      unconverged += found.converged ? 0 : 1;
       std::copy_n(mine.multipliers(), n_topics, multipliers.row(d / 2));
       if (!update) continue;
       for (int side = 0; side < 2; ++side, used += stride) {
         std::copy_n(mine.tilted(side), stride, used);
-        mine.update_tilted(side, prior);
+        if (!mine.update_tilted(side, prior)) here.likelihood = std::numeric_limits<double>::quiet_NaN();
         std::copy_n(mine.tilted(side), n_topics, theta.row(d + side));
       }
     }
@@ -69,7 +69,7 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
   const double word_logs = corpus.sweep(words, beta, update, n_threads, isa, task);
   Sums all;
   for (const Sums& each : sums) all.likelihood += each.likelihood, all.logs += each.logs;
-  return {all.likelihood, (alpha - 1) * all.logs + (beta - 1) * word_logs, evaluations, unconverged};
+  return {all.likelihood, (alpha - 1) * all.logs + (beta - 1) * word_logs, evaluations};
 }
 
 void project_posteriors(const PairSide& first, const PairSide& second, const MatrixView<float>& multipliers,

@@ -21,10 +21,10 @@
 //
 // A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
 // - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
-// for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, or
-// when rounding keeps the gap from falling. A coupling above 20 n of the shorter document counts as that: it
-// moves a token against odds of e^40 already, and float32 cannot follow more. Pairs that would need it are
-// not done.
+// for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, with
+// one more where the last step is taken back, or when rounding keeps the gap from falling. A coupling above
+// 20 n of the shorter document counts as that: it moves a token against odds of e^40 already, and float32
+// cannot follow more. Pairs that would need it are not done.
 //
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
 // into the second-level cache; about 20 operations on T numbers are between two of them.
@@ -37,7 +37,6 @@ struct Coupling {
   double weight;  // may be infinite
   bool l2;
   double tol;
-  double forcing;  // a pair is also done when its gap is at most this part of the first
   int64_t max_evaluations;
 };
 
@@ -45,14 +44,20 @@ struct CoupledSweep {
   double log_likelihood;  // regularised
   double log_prior;
   int64_t evaluations;
-  int64_t unconverged;  // pairs
+};
+
+// One of each for a pair.
+struct PairReports {
+  double* gaps;
+  uint8_t* converged;
 };
 
 // One sweep over the pairs of documents 2 i and 2 i + 1. `multipliers` (pairs x T) are where lambda starts
-// and become what it was; `gaps` has one for each pair. Without `update` theta and words stay.
+// and become what it was. Without `update` theta and words stay. A likelihood that is not a number says that
+// counts are too large for float32.
 CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixView<float>& theta,
-                         const MatrixView<float>& multipliers, double* gaps, double alpha, double beta,
-                         const Coupling& coupling, bool update, int n_threads, Isa isa);
+                         const MatrixView<float>& multipliers, const PairReports& reports, double alpha,
+                         double beta, const Coupling& coupling, bool update, int n_threads, Isa isa);
 
 struct PairSide {
   const CsrView<int32_t, float>& documents;

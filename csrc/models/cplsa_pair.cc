@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace semproj {
@@ -89,7 +90,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   weight_ = std::min(coupling_.weight, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
-  const double allowed = std::max(allowed_gap(), coupling_.forcing * now.gap);
+  const double allowed = allowed_gap();
   int64_t evaluations = 1, best_at = 1;
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
@@ -169,7 +170,10 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
                      infinite ? 0.0f : static_cast<float>(coupling_.weight), stride_);
-  if (infinite) return {value, found.largest};
+  if (infinite) {
+    const bool known = std::isfinite(found.squares);  // what is not a number is never the largest
+    return {value, known ? found.largest : std::numeric_limits<double>::infinity()};
+  }
   if (coupling_.l2) return {value, coupling_.weight * std::sqrt(found.squares) - found.product};
   return {value, found.l1_gap};
 }

@@ -38,7 +38,7 @@ class PairProjector {
   const float* fractions(int side) const { return sides_[side].fractions.get(); }
 
   // The tilted mixture becomes what EM makes of the side's expected counts.
-  void update_tilted(int side, float prior) { sides_[side].pass.update(tilted(side), prior); }
+  bool update_tilted(int side, float prior) { return sides_[side].pass.update(tilted(side), prior); }
 
   const simd::TopicTable& table() const { return table_; }
 

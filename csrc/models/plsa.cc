@@ -1,6 +1,8 @@
 #include "models/plsa.h"
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <memory>
 
 namespace semproj {
@@ -79,7 +81,9 @@ TopicObjective plsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVi
       if (priors.alpha > 1) here.logs = mine.pass.table().sum_logs(used, theta.cols);
       if (!update) continue;
       std::copy_n(used, stride, mine.theta.get());
-      mine.pass.update(mine.theta.get(), prior);
+      if (!mine.pass.update(mine.theta.get(), prior)) {
+        here.likelihood = std::numeric_limits<double>::quiet_NaN();
+      }
       std::copy_n(mine.theta.get(), theta.cols, theta.row(d));
     }
   };
@@ -89,20 +93,22 @@ TopicObjective plsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVi
   return {all.likelihood, (priors.alpha - 1) * all.logs + (priors.beta - 1) * word_logs};
 }
 
-void fold_in(const CsrView<int32_t, float>& documents, const TopicWords& words, double alpha,
+bool fold_in(const CsrView<int32_t, float>& documents, const TopicWords& words, double alpha,
              int64_t iterations, const MatrixView<float>& theta, int n_threads, Isa isa) {
   const auto prior = static_cast<float>(alpha - 1);
   const float uniform = 1.0f / static_cast<float>(words.n_topics());
+  std::atomic<bool> finite{true};
   for_documents(documents, words, n_threads, isa, [&](Worker& mine, int64_t d) {
     float* row = mine.theta.get();
     std::fill_n(row, words.n_topics(), uniform);
     for (int64_t i = 0; i < iterations; ++i) {
       const TokenSums sums = run(mine, documents, d, row, mine.ratios.data(), i > 0);
       if (!(sums.mass > 0)) break;
-      mine.pass.update(row, prior);
+      if (!mine.pass.update(row, prior)) finite = false;
     }
     std::copy_n(row, words.n_topics(), theta.row(d));
   });
+  return finite;
 }
 
 TokenSums token_likelihood(const CsrView<int32_t, float>& documents, const TopicWords& words,

@@ -10,7 +10,7 @@ struct TopicPriors {
   double beta;   // of a topic's words
 };
 
-// All of the parameters before the sweep.
+// All of the parameters before the sweep; not a number when counts are too large for float32.
 struct TopicObjective {
   double log_likelihood;
   double log_prior;  // (alpha - 1) sum of log theta + (beta - 1) sum of log phi
@@ -21,8 +21,8 @@ TopicObjective plsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVi
                           const TopicPriors& priors, bool update, int n_threads, Isa isa);
 
 // theta of documents, words fixed: `iterations` of EM from the uniform one. Words of probability zero are
-// left out. A row's bits do not depend on the others.
-void fold_in(const CsrView<int32_t, float>& documents, const TopicWords& words, double alpha,
+// left out. A row's bits do not depend on the others. False when counts are too large for float32.
+bool fold_in(const CsrView<int32_t, float>& documents, const TopicWords& words, double alpha,
              int64_t iterations, const MatrixView<float>& theta, int n_threads, Isa isa);
 
 // sum of n log p(w | d), and of n, over tokens that have a probability.

@@ -247,16 +247,16 @@ def cplsa_sweep(
     theta: _Array,
     multipliers: _Array,
     gaps: _Array,
+    converged: _Array,
     alpha: float,
     beta: float,
     coupling: float,
     l2: bool,
     tol: float,
-    forcing: float,
     max_evaluations: int,
     update: bool,
     n_threads: int,
-) -> tuple[float, float, int, int]: ...
+) -> tuple[float, float, int]: ...
 def project_posteriors(
     first: Csr,
     second: Csr,

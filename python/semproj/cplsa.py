@@ -19,8 +19,7 @@ from .kernels import EQUAL_FRACTIONS
 __all__ = ["CPLSA"]
 
 _NATS_PER_TOKEN = 2e-6
-_EQUAL_IN_SWEEPS = 3e-5
-_FORCING = 0.03
+_EQUAL_IN_SWEEPS = 1e-4
 
 
 class CPLSA(JPLSA):
@@ -43,11 +42,11 @@ class CPLSA(JPLSA):
     norm : {"l1", "l2"}, default "l1"
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best; with an infinite
-        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 3e-5 with an infinite
+        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 1e-4 with an infinite
         coupling, where an error is of second order in the objective; after the last sweep the fractions are made
         equal within 1e-6.
     max_projection_iter : int, default 100
-        Evaluations of a projection in a sweep at most.
+        Evaluations of a projection in a sweep at most; one more where the last step must be taken back.
     vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, callback, random_state, \
 n_threads, progress
         As in :class:`semproj.JPLSA`.
@@ -61,6 +60,8 @@ n_threads, progress
     gaps_ : float64 array of shape (n_documents,)
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
         difference of two fractions. A pair with an empty side is not coupled.
+    converged_ : bool array of shape (n_documents,)
+        Whether each pair's projection, by the fitted parameters, reached its tolerance.
     projection_ : list of dict
         Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
         `projection_tol`; "gap", the largest.
@@ -142,14 +143,12 @@ n_threads, progress
         update: bool,
         threads: int,
     ) -> float:
-        tol, forcing = self.projection_tol, 0.0
+        tol = self.projection_tol
         if tol is None:
             tol = _EQUAL_IN_SWEEPS if np.isinf(self.coupling) else _NATS_PER_TOKEN
-            forcing = _FORCING
-        objective, evaluations, unconverged = self._projected(
-            corpus, words, arrays, (tol, forcing), update, threads
-        )
+        objective, evaluations = self._projected(corpus, words, arrays, tol, update, threads)
         if update:
+            unconverged = int(np.count_nonzero(arrays["converged"] == 0))
             gap = float(arrays["gaps"].max())
             self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
         return objective
@@ -160,40 +159,46 @@ n_threads, progress
         """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
         most = EQUAL_FRACTIONS if np.isinf(self.coupling) else _NATS_PER_TOKEN
         tol = most if self.projection_tol is None else min(self.projection_tol, most)
-        self._projected(corpus, words, arrays, (tol, 0.0), False, threads)
+        self._projected(corpus, words, arrays, tol, False, threads)
 
     def _projected(
         self,
         corpus: _core.TopicCorpus,
         words: _core.TopicWords,
         arrays: dict[str, Array],
-        tolerances: tuple[float, float],
+        tol: float,
         update: bool,
         threads: int,
-    ) -> tuple[float, int, int]:
-        """The objective, and evaluations and pairs that did not reach the tolerance."""
-        likelihood, prior, evaluations, unconverged = _core.cplsa_sweep(
+    ) -> tuple[float, int]:
+        """The objective, and the evaluations of all pairs."""
+        likelihood, prior, evaluations = _core.cplsa_sweep(
             corpus,
             words,
             arrays["theta"],
             arrays["multipliers"],
             arrays["gaps"],
+            arrays["converged"],
             float(self.alpha),
             float(self.beta),
             float(self.coupling),
             self.norm == "l2",
-            *tolerances,
+            tol,
             int(self.max_projection_iter),
             update,
             threads,
         )
-        return likelihood + prior, evaluations, unconverged
+        return likelihood + prior, evaluations
 
     def _start(self, documents: Documents) -> dict[str, Array]:
         self._records: list[dict[str, Any]] = []
         arrays = super()._start(documents)
         n_pairs, n_topics = len(arrays["theta"]) // 2, arrays["theta"].shape[1]
-        return {**arrays, "multipliers": np.zeros((n_pairs, n_topics), np.float32), "gaps": np.zeros(n_pairs)}
+        return {
+            **arrays,
+            "multipliers": np.zeros((n_pairs, n_topics), np.float32),
+            "gaps": np.zeros(n_pairs),
+            "converged": np.zeros(n_pairs, np.uint8),
+        }
 
     def _progress_state(self) -> dict[str, Any]:
         return {"projection": self._records}
@@ -201,21 +206,24 @@ n_threads, progress
     def _resume(self, state: dict[str, Any]) -> None:
         self._records = list(state["projection"])
 
-    def _set_fitted(self, documents: Documents, arrays: dict[str, Array]) -> None:
-        super()._set_fitted(documents, arrays)
+    def _set_fitted(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> None:
+        super()._set_fitted(documents, arrays, objectives)
         self.doc_topics_ = [arrays["theta"][side::2] for side in range(2)]
         self.multipliers_ = arrays["multipliers"]
         self.gaps_ = arrays["gaps"]
-        self.projection_ = self.__dict__.pop("_records")
-
-    def _current(self, documents: Documents, arrays: dict[str, Array]) -> Any:
-        return super()._current(documents, {name: array.copy() for name, array in arrays.items()})
+        self.converged_ = arrays["converged"].astype(bool)
+        self.projection_ = list(self.__dict__.pop("_records"))
 
     def _document_arrays(self) -> dict[str, Array]:
         first, second = self.doc_topics_
         theta = np.empty((2 * len(first), first.shape[1]), np.float32)
         theta[::2], theta[1::2] = first, second
-        return {"theta": theta, "multipliers": self.multipliers_.copy(), "gaps": np.zeros(len(first))}
+        return {
+            "theta": theta,
+            "multipliers": self.multipliers_.copy(),
+            "gaps": np.zeros(len(first)),
+            "converged": np.zeros(len(first), np.uint8),
+        }
 
     def _documents(self, views: list[Any]) -> Documents:
         """The documents of a pair one after the other; the columns of separate vocabularies side by side."""

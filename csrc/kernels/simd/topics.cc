@@ -76,7 +76,7 @@ TokenSums document_in_groups(const float* theta, const float* rows, int64_t stri
     lane_totals<kGroup>(dots, probability + at);
     for (int i = 0; i < kGroup; ++i) {
       const float s = probability[at + i];
-      const bool good = s >= kLeastProbability;
+      const bool good = !(s < kLeastProbability);  // what is not a number shows in all sums
       probability[at + i] = good ? s : 1.0f;
       kept[at + i] = good ? count[i] : 0.0f;
       ratio[i] = kept[at + i] / probability[at + i];
@@ -226,14 +226,18 @@ void tilt(const float* x, const float* y, float scale, int64_t n, float* out) {
 }
 
 double expected(const float* x, const float* y, float prior, int64_t n, int64_t stride, float* out) {
-  V sums{};
+  double sum = 0;
   int64_t c = 0;
-  for (; c + kWide <= n; c += kWide) {
-    const V value = prior + load(x + c) * load(y + c);
-    store<float>(out + c, value);
-    sums += value;
+  while (c + kWide <= n) {
+    V sums{};
+    const int64_t end = c + kTopicSegment < n ? c + kTopicSegment : n;
+    for (; c + kWide <= end; c += kWide) {
+      const V value = prior + load(x + c) * load(y + c);
+      store<float>(out + c, value);
+      sums += value;
+    }
+    sum += total(sums);
   }
-  double sum = total(sums);
   for (; c < n; ++c) {
     out[c] = prior + x[c] * y[c];
     sum += static_cast<double>(out[c]);
