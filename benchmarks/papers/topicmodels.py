@@ -7,7 +7,7 @@ iterations and Jensen-Shannon.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -59,30 +59,19 @@ class Folding:
         return [counts[:, columns] for counts, columns in zip(self.space.counts, own, strict=True)]
 
 
-@dataclass
-class EarlyStopping:
-    """A callback that keeps the best model so far, by the mean reciprocal rank of the partners of dev."""
-
-    folding: Folding
-    best: float = -1.0
-    sweep: int = 0
-    scores: list[float] = field(default_factory=list)
-
-    def __call__(self, sweep: int, model: Any, objective: float) -> bool:
-        if sweep % MEASURED and sweep < MAX_SWEEPS:
-            return False
-        trial = Folding(self.folding.space, self.folding.manner, model)
-        vectors = [trial(language, counts) for language, counts in enumerate(self.folding.space.watched)]
-        self.scores.append(float(sj.metrics.mrr(*vectors, metric=self.folding.manner.metric)))
-        if self.scores[-1] > self.best:
-            self.best, self.sweep, self.folding.model = self.scores[-1], sweep, model
-        say(f"    sweep {sweep}: objective {objective:.6g}, dev MRR {self.scores[-1]:.4f}")
-        return len(self.scores) - 1 - self.scores.index(self.best) >= PATIENCE
+def _mrr_on_dev(folding: Folding, model: Any) -> float:
+    """The mean reciprocal rank of the partners of dev, by a model."""
+    trial = replace(folding, model=model)
+    vectors = [trial(language, counts) for language, counts in enumerate(folding.space.watched)]
+    found = float(sj.metrics.mrr(*vectors, metric=folding.manner.metric))
+    say(f"    sweep {model.n_iter_}: objective {model.objective_[-1]:.6g}, dev MRR {found:.4f}")
+    return found
 
 
 def _fitted(cls: type, space: Space, manner: Manner, topics: int, **options: Any) -> Project:
+    """The model that is best on dev of all that were looked at."""
     folding = Folding(space, manner)
-    stopping = EarlyStopping(folding)
+    stopping = sj.EarlyStopping(lambda model: _mrr_on_dev(folding, model), every=MEASURED, patience=PATIENCE)
     cls(
         topics,
         vocabulary=manner.vocabulary,
@@ -92,8 +81,7 @@ def _fitted(cls: type, space: Space, manner: Manner, topics: int, **options: Any
         callback=stopping,
         **options,
     ).fit(folding.views())
-    folding.note = f"{stopping.sweep} sweeps"
-    return folding
+    return replace(folding, model=stopping.best_, note=f"{stopping.best_sweep_} sweeps")
 
 
 def joint(manner: Manner) -> Any:

@@ -26,6 +26,7 @@ from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
 from .plsa import PLSA
+from .stopping import EarlyStopping
 from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
 from .thesaurus import Thesaurus
@@ -52,6 +53,7 @@ __all__ = [
     "ContextSpace",
     "CosineSlice",
     "CustomWeighting",
+    "EarlyStopping",
     "Encoder",
     "ExtendedWordSpace",
     "Lemmatizer",

@@ -23,6 +23,7 @@ from ._types import Array
 from ._validation import as_counts, check_choice, check_integer, check_out, check_real, core_csr, seed_key
 from .weighting import TermWeighting
 
+_MOST_PRIOR = 1e6  # float32 has room for it
 _WITHOUT_PRIOR = 0.01  # what a start adds to the counts when beta is 1, so that no word has probability zero
 
 
@@ -79,16 +80,14 @@ class TopicModel(RowTransformer):
             arrays, objectives = found[0], list(found[1]["objective"])
             self._resume(found[1])
         objectives = self._sweeps(documents, arrays, objectives, state)
-        self._set_fitted(documents, arrays)
-        self.objective_ = np.array(objectives)
-        self.n_iter_ = len(objectives)
+        self._set_fitted(documents, arrays, objectives)
 
     def _sweeps(
         self, documents: Documents, arrays: dict[str, Array], objectives: list[float], state: Checkpoint
     ) -> list[float]:
         """Sweep until done, `arrays` in place. Returns the objective before each sweep."""
         threads = resolve_threads(self.n_threads)
-        words = _core.TopicWords(arrays["words"], threads)
+        words = _core.TopicWords(arrays.pop("words"), threads)  # a table less in memory
         corpus = self._corpus(documents, threads)
         with progress_bar(self.progress, type(self).__name__, self.max_iter, "sweep") as bar:
             bar.update(len(objectives))
@@ -98,15 +97,19 @@ class TopicModel(RowTransformer):
                 if not np.isfinite(objective):
                     raise ValueError(f"X: the objective is {objective} in sweep {sweep}; counts are too large")
                 objectives.append(objective)
-                if self.checkpoint is not None or self.callback is not None:
-                    arrays["words"] = words.values(threads)
-                state.save(arrays, {"objective": objectives, **self._progress_state()})
                 bar.set_postfix(objective=f"{objective:.8g}", refresh=False)
                 bar.update(1)
-                if self.callback is not None and self.callback(sweep, self._current(documents, arrays), objective):
-                    break
-        arrays["words"] = words.values(threads)
+                if self.checkpoint is None and self.callback is None:
+                    continue
+                now = {**arrays, "words": words.values(threads)}
+                state.save(now, {"objective": objectives, **self._progress_state()})
+                if self.callback is not None:
+                    if self.callback(sweep, self._current(documents, now, objectives), objective):
+                        break
+                del now
         self._finish(corpus, words, arrays, threads)
+        del corpus  # it has a table of its own
+        arrays["words"] = words.values(threads)
         return objectives
 
     def _sweep(
@@ -137,19 +140,20 @@ class TopicModel(RowTransformer):
             return False
         return objectives[-1] - objectives[-2] < self.tol * abs(objectives[-1])
 
-    def _set_fitted(self, documents: Documents, arrays: dict[str, Array]) -> None:
+    def _set_fitted(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> None:
+        self.objective_ = np.array(objectives)
+        self.n_iter_ = len(objectives)
         self.word_topics_ = arrays["words"]
         self.doc_topics_ = arrays["theta"]
         self.view_starts_ = np.array(documents.view_bounds[:-1], np.int64)
         self.n_features_in_ = documents.view_bounds[-1]
         self._words_cache: dict[str, Any] = {}
 
-    def _current(self, documents: Documents, arrays: dict[str, Array]) -> Any:
-        """A model of the parameters so far, for the callback. Its documents' topics are read-only."""
+    def _current(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> Any:
+        """A model of the parameters so far, for the callback to use, keep or save."""
         model = copy.copy(self)
-        theta = arrays["theta"].view()
-        theta.flags.writeable = False
-        model._set_fitted(documents, {**arrays, "theta": theta})
+        own = {name: array if name == "words" else array.copy() for name, array in arrays.items()}
+        model._set_fitted(documents, own, objectives)
         return model
 
     def _progress_state(self) -> dict[str, Any]:
@@ -231,7 +235,7 @@ class TopicModel(RowTransformer):
         result = check_out(out, (X.shape[0], self.word_topics_.shape[1]), self._output_dtype(storage))
         threads = resolve_threads(self.n_threads)
         iterations = check_integer(self.fold_in_iter, "fold_in_iter", low=1)
-        alpha = check_real(self.alpha, "alpha", low=1)
+        alpha = check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
         _core.fold_in(core_csr(as_counts(X)), words, alpha, iterations, result, threads)
         if normalize:
             unit_rows(result)
@@ -298,8 +302,8 @@ class TopicModel(RowTransformer):
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
-        check_real(self.alpha, "alpha", low=1)
-        check_real(self.beta, "beta", low=1)
+        check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
+        check_real(self.beta, "beta", low=1, high=_MOST_PRIOR)
         check_choice(self.init, "init", ("frequency", "random"))
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0)

@@ -46,7 +46,8 @@ class PLSA(TopicModel):
         sweeps or more is the result.
     callback : callable or None
         Called after every sweep as ``callback(sweep, model, objective)``, where `model` has the topics so far, so
-        that it can ``transform``; `objective` is that before the sweep. Stops the fit by returning True.
+        that it can ``transform``, and may be kept; `objective` is that before the sweep. Whatever counts as true
+        ends the fit. :class:`semproj.EarlyStopping` stops by a measure on development data.
     random_state : int, numpy generator or None
         Of ``init="random"``.
     n_threads : int or None
@@ -72,7 +73,8 @@ class PLSA(TopicModel):
     -----
     The same bits for any number of threads. Counts need not be integers: they are weights of tokens. Everything is
     kept as float32, whatever the dtype of X. A sweep costs ``3 T`` multiply-adds for each non-zero. Memory:
-    ``8 T`` bytes for each word, ``4 T`` for each document, 14 for each non-zero and about 12 MB.
+    ``8 T`` bytes for each word, ``4 T`` for each document, 14 for each non-zero and about 12 MB. A callback or a
+    checkpoint takes ``4 T`` more for each word, a callback for each document too.
 
     Examples
     --------

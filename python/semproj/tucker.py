@@ -55,7 +55,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
         it had not been stopped. A file of other parameters or other data raises an error.
     callback : callable or None
-        Called after every sweep as ``callback(sweep, fit)``; stops by returning True.
+        Called after every sweep as ``callback(sweep, fit)``; whatever counts as true ends it.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False

@@ -55,7 +55,8 @@ class WTMF(RowTransformer):
         it had not been stopped. A file of other parameters or other data raises an error; one with `max_iter`
         sweeps or more is the result.
     callback : callable or None
-        Called after every sweep as ``callback(sweep, word_vectors, objective)``; stops the fit by returning True.
+        Called after every sweep as ``callback(sweep, word_vectors, objective)``; whatever counts as true ends the
+        fit. :class:`semproj.EarlyStopping` stops by a measure on development data.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False

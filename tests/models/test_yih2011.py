@@ -17,7 +17,7 @@ import semproj as sj  # noqa: E402
 from benchmarks.papers import corpora, platt2010, topicmodels, yih2011, yih2011_figures  # noqa: E402
 from benchmarks.papers.crosslingual import METHODS, Method, Space, topic_methods  # noqa: E402
 from benchmarks.papers.crosstasks import Setting  # noqa: E402
-from benchmarks.papers.topicmodels import OF_2010, OF_2011, EarlyStopping, Folding  # noqa: E402
+from benchmarks.papers.topicmodels import OF_2010, OF_2011, Folding  # noqa: E402
 from tests.models.papering import run_paper, write_pairs  # noqa: E402
 from tests.reference import plsa as reference  # noqa: E402
 
@@ -106,17 +106,6 @@ class TestFoldingIn:
         twenty.fit(Folding(space, manner).views())
         assert fitted.project.model.word_topics_.tobytes() == twenty.word_topics_.tobytes()
         assert next(calls, None) is None, "three looks without a better one end it"
-
-
-def test_looks_at_dev_are_apart(monkeypatch):
-    looked = []
-    stopping = EarlyStopping(Folding(SimpleNamespace(watched=[None, None]), OF_2010))
-    model = SimpleNamespace(transform=lambda counts: looked.append(counts))
-    monkeypatch.setattr(sj.metrics, "mrr", lambda *vectors, metric: 0.5)
-    for sweep in range(1, 35):
-        assert not stopping(sweep, model, 0.0)
-    assert len(looked) == 2 * 3
-    assert (stopping.sweep, stopping.best) == (10, 0.5), "the first of equals"
 
 
 def test_each_number_of_topics_is_a_fit_of_its_own(data, tmp_path, monkeypatch, capsys):

@@ -1,0 +1,71 @@
+"""Ending a fit by a measure of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._validation import check_integer
+
+__all__ = ["EarlyStopping"]
+
+
+class EarlyStopping:
+    """A callback that ends a fit when a score no longer rises, and keeps what had the best one.
+
+    For estimators that call ``callback(sweep, state, objective)``: topic models, whose state is a model that can
+    ``transform``, and :class:`semproj.WTMF`, whose state are word vectors. One is good for one fit.
+
+    Parameters
+    ----------
+    score : callable
+        From the state to a number, higher if better; for instance a measure on development data.
+    every : int, default 1
+        Sweeps between two scores.
+    patience : int, default 5
+        The fit ends when so many scores in a row are not above the best.
+
+    Attributes
+    ----------
+    best_ : the state with the best score, the first of equal ones; None before the first score
+    best_score_ : float
+    best_sweep_ : int
+    scores_ : dict
+        From sweeps to scores.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> rng = np.random.default_rng(0)
+    >>> topics = rng.dirichlet(np.full(30, 0.1), 3)
+    >>> counts = np.array([rng.multinomial(20, topics[i % 3]) for i in range(60)])
+    >>> known, new = counts[:40], counts[40:]
+    >>> stopping = sj.EarlyStopping(lambda model: -model.perplexity(new), every=2, patience=3)
+    >>> model = sj.PLSA(10, init="random", random_state=0, tol=0, callback=stopping).fit(known)
+    >>> stopping.best_.perplexity(new) <= model.perplexity(new)
+    True
+    >>> model.n_iter_ < model.max_iter
+    True
+    """
+
+    def __init__(self, score: Callable[[Any], float], *, every: int = 1, patience: int = 5) -> None:
+        if not callable(score):
+            raise TypeError(f"score: expected a callable, got {score!r}")
+        self.score = score
+        self.every = check_integer(every, "every", low=1)
+        self.patience = check_integer(patience, "patience", low=1)
+        self.best_: Any = None
+        self.best_score_ = float("-inf")
+        self.best_sweep_ = 0
+        self.scores_: dict[int, float] = {}
+
+    def __call__(self, sweep: int, state: Any, objective: float) -> bool:
+        if sweep % self.every:
+            return False
+        score = float(self.score(state))
+        if score != score:
+            raise ValueError(f"score: is not a number after sweep {sweep}")
+        self.scores_[sweep] = score
+        if self.best_ is None or score > self.best_score_:
+            self.best_, self.best_score_, self.best_sweep_ = state, score, sweep
+        return (sweep - self.best_sweep_) // self.every >= self.patience

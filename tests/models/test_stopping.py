@@ -1,0 +1,72 @@
+"""Ending fits by a score of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import semproj as sj
+
+
+def told(scores, **options):
+    """A stopping that has been told of states 1, 2, ..., whose scores these are, and when it said to stop."""
+    stopping = sj.EarlyStopping(lambda state: scores[state - 1], **options)
+    for sweep in range(1, len(scores) + 1):
+        if stopping(sweep, sweep, 0.0):
+            return stopping, sweep
+    return stopping, None
+
+
+def test_stops_when_patience_is_at_an_end():
+    stopping, stopped = told([1, 3, 2, 3, 2, 9], patience=3)
+    assert stopped == 5
+    assert (stopping.best_, stopping.best_sweep_, stopping.best_score_) == (2, 2, 3.0), "the first of equals"
+    assert stopping.scores_ == {1: 1.0, 2: 3.0, 3: 2.0, 4: 3.0, 5: 2.0}
+
+
+def test_a_rise_begins_patience_anew():
+    assert told([1, 0, 2, 1, 3, 2], patience=2)[1] is None
+
+
+def test_scores_are_apart():
+    stopping, stopped = told([5] * 34, every=10, patience=2)
+    assert list(stopping.scores_) == [10, 20, 30]
+    assert (stopping.best_sweep_, stopped) == (10, 30)
+
+
+def test_negative_scores():
+    assert told([-5, -4, -6])[0].best_ == 2
+
+
+def test_the_best_model_is_kept_as_it_was():
+    counts = np.random.default_rng(0).poisson(1.0, (30, 12))
+    stopping = sj.EarlyStopping(lambda model: -abs(model.n_iter_ - 3), patience=4)
+    model = sj.PLSA(3, init="random", random_state=0, tol=0, callback=stopping).fit(counts)
+    assert model.n_iter_ == 7
+    three = sj.PLSA(3, init="random", random_state=0, tol=0, max_iter=3).fit(counts)
+    assert stopping.best_.word_topics_.tobytes() == three.word_topics_.tobytes()
+    assert stopping.best_.doc_topics_.tobytes() == three.doc_topics_.tobytes()
+
+
+def test_word_vectors_of_wtmf():
+    rows = np.random.default_rng(0).poisson(1.0, (30, 12)).astype(np.float32)
+    stopping = sj.EarlyStopping(lambda vectors: -float(np.abs(vectors).sum()), patience=2)
+    sj.WTMF(3, random_state=0, tol=0, callback=stopping).fit(rows)
+    assert stopping.best_.shape == (12, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"every": 0}, "every"), ({"patience": 0}, "patience"), ({"patience": 1.5}, "patience")],
+)
+def test_wrong_arguments(options, name):
+    with pytest.raises((TypeError, ValueError), match=name):
+        sj.EarlyStopping(len, **options)
+    with pytest.raises(TypeError, match="score"):
+        sj.EarlyStopping(3)
+
+
+def test_a_score_must_be_a_number():
+    stopping = sj.EarlyStopping(lambda state: float("nan"))
+    with pytest.raises(ValueError, match="score: is not a number after sweep 1"):
+        stopping(1, None, 0.0)
