@@ -179,11 +179,10 @@ progress
         number = self._view_number(view)
         if self._separate or view is None:
             return self._top_words(names, k, number)
-        view = check_integer(view, "view", low=0, high=len(self.view_words_) - 1)
         return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
 
-    def _set_fitted(self, documents: Documents, arrays: dict[str, Array]) -> None:
-        super()._set_fitted(documents, arrays)
+    def _set_fitted(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> None:
+        super()._set_fitted(documents, arrays, objectives)
         if documents.view_words is not None:
             self.view_words_ = documents.view_words
 
@@ -217,6 +216,8 @@ progress
         widths = [view.shape[1] for view in views] if self._separate else [views[0].shape[1]]
         if fitted and widths != self._widths():
             raise ValueError(f"X: has {widths} columns, the model was fitted on {self._widths()}")
+        if fitted and not self._separate and len(views) != len(self.view_words_):
+            raise ValueError(f"X: has {len(views)} matrices, the model was fitted on {len(self.view_words_)}")
         return views
 
     def _widths(self) -> list[int]:
@@ -235,7 +236,7 @@ progress
         last = len(self.view_starts_) - 1
         if last == 0:  # one vocabulary, whatever the language
             if view is not None:
-                check_integer(view, "view", low=0)
+                check_integer(view, "view", low=0, high=len(self.view_words_) - 1)
             return 0
         if view is None:
             raise ValueError(f"view: expected an integer between 0 and {last}: vocabularies are separate")

@@ -259,7 +259,7 @@ def project_posteriors(
         A pair is done when it is within this many nats for each token of the best; with an infinite coupling, when
         no fractions differ by more than this and 1e-6.
     max_iter : int, default 100
-        Evaluations of a pair at most.
+        Evaluations of a pair at most; one more where the last step must be taken back.
     n_threads : int or None
 
     Returns
@@ -340,17 +340,19 @@ def _checked_probabilities(x: Any, name: str) -> Array:
         raise ValueError(f"{name}: expected a matrix with at least one column, got shape {table.shape}")
     if table.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected numbers, got dtype {table.dtype}")
-    if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise ValueError(f"{name}: expected finite numbers, at least 0")
-    return np.ascontiguousarray(table, np.float32)
+    with np.errstate(over="ignore"):
+        narrow = np.ascontiguousarray(table, np.float32)
+    if not (np.isfinite(narrow).all() and (narrow >= 0).all()):
+        raise ValueError(f"{name}: expected finite numbers, at least 0, that float32 can hold")
+    return narrow
 
 
 def _checked_start(start: Any, shape: tuple[int, ...]) -> Array:
     table = np.asarray(start)
     if table.shape != shape:
         raise ValueError(f"start: expected shape {shape}, got {table.shape}")
-    if table.dtype.kind not in "biuf" or not np.isfinite(table).all():
-        raise ValueError("start: expected finite numbers")
+    if table.dtype.kind not in "biuf" or not (np.abs(table) < np.finfo(np.float32).max).all():
+        raise ValueError("start: expected finite numbers that float32 can hold")
     return table
 
 

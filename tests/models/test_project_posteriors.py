@@ -319,8 +319,19 @@ class TestWrongArguments:
             "start": np.zeros((20, 5), np.float32),
         }
         arguments[name] = arguments[name][:-1]
-        with pytest.raises(ValueError, match=r"theta|phi|counts|start"):
+        # What theta1 has too little of, others have too much of.
+        blamed = {"theta1": "theta2|counts1|start", "counts1": "counts1"}.get(name, name)
+        with pytest.raises(ValueError, match=f"^({blamed}): expected"):
             project_posteriors(**arguments, coupling=3.0)
+
+    @pytest.mark.parametrize("name", ["theta1", "theta2", "phi1", "phi2", "start"])
+    def test_numbers_beyond_float32(self, name):
+        theta, phi, counts = problem()
+        arguments = {"theta1": theta[0], "theta2": theta[1], "phi1": phi, "phi2": phi, "start": np.zeros((20, 5))}
+        arguments[name] = arguments[name].astype(np.float64)
+        arguments[name][2, 3] = 1e39
+        with pytest.raises(ValueError, match=f"^{name}: expected finite numbers.* float32 can hold"):
+            project_posteriors(**arguments, counts1=counts[0], counts2=counts[1], coupling=np.inf)
 
     @pytest.mark.parametrize("value", [-1, np.nan, np.inf])
     @pytest.mark.parametrize("name", ["counts1", "counts2"])
