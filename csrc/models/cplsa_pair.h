@@ -74,6 +74,7 @@ class PairProjector {
   void use_bound();
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
   double allowed_gap() const;
+  double missing() const;
 
   // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();

@@ -101,16 +101,22 @@ class TopicModel(RowTransformer):
                 bar.update(1)
                 if self.checkpoint is None and self.callback is None:
                     continue
-                now = {**arrays, "words": words.values(threads)}
-                state.save(now, {"objective": objectives, **self._progress_state()})
-                if self.callback is not None:
-                    if self.callback(sweep, self._current(documents, now, objectives), objective):
-                        break
-                del now
+                if self._show(documents, {**arrays, "words": words.values(threads)}, objectives, state):
+                    break
         self._finish(corpus, words, arrays, threads)
         del corpus  # it has a table of its own
         arrays["words"] = words.values(threads)
         return objectives
+
+    def _show(
+        self, documents: Documents, arrays: dict[str, Array], objectives: list[float], state: Checkpoint
+    ) -> bool:
+        """Save the parameters and tell the callback of them. Returns whether it ends the fit."""
+        state.save(arrays, {"objective": objectives, **self._progress_state()})
+        if self.callback is None:
+            return False
+        model = self._current(documents, arrays, objectives)
+        return bool(self.callback(len(objectives), model, objectives[-1]))
 
     def _sweep(
         self,

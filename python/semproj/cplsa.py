@@ -19,7 +19,7 @@ from .kernels import EQUAL_FRACTIONS
 __all__ = ["CPLSA"]
 
 _NATS_PER_TOKEN = 2e-6
-_EQUAL_IN_SWEEPS = 1e-4
+_EQUAL_IN_SWEEPS = 3e-4
 
 
 class CPLSA(JPLSA):
@@ -42,7 +42,7 @@ class CPLSA(JPLSA):
     norm : {"l1", "l2"}, default "l1"
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best; with an infinite
-        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 1e-4 with an infinite
+        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 3e-4 with an infinite
         coupling, where an error is of second order in the objective; after the last sweep the fractions are made
         equal within 1e-6.
     max_projection_iter : int, default 100

@@ -133,7 +133,7 @@ class TestObjective:
         stopped = [make(CPLSA, max_iter=n, **options).fit(views) for n in (1, 2, 3, 4, 8, 16, 32)]
         assert_climbs(np.array([true_objective(m, views) for m in stopped]), tokens(views))
 
-    @pytest.mark.parametrize("seed", [480, 1534, 1607, *range(20)])
+    @pytest.mark.parametrize("seed", [480, 1420, 1534, 1607, 1717, *range(20)])
     def test_never_falls_by_default(self, seed):
         """Documents of many words, all alike in length or nearly so, whose posteriors are sure of few topics:
         with projections that are less exact, some of these fits fall and stop after three sweeps."""
@@ -147,7 +147,7 @@ class TestObjective:
             pytest.skip("a view without words, which is an error")
         model = CPLSA(n_topics).fit(views)
         assert_climbs(np.append(model.objective_, model.objective(views)), tokens(views))
-        assert all(sweep["gap"] <= 1e-4 or sweep["unconverged"] for sweep in model.projection_)
+        assert all(sweep["gap"] <= 3e-4 or sweep["unconverged"] for sweep in model.projection_)
 
     @pytest.mark.parametrize("fault", ["none", "sign", "half", "few steps", "other length"])
     def test_a_wrong_projection_is_seen(self, fault):

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 import semproj as sj
 from semproj import JPLSA, PLSA
 from semproj.metrics import top1
-from tests.conftest import same_bits
 from tests.models.topics import (
     assert_climbs,
     assert_close,
@@ -187,7 +186,7 @@ class TestCorners:
         np.testing.assert_allclose(model.doc_topics_[[1, 2]], theta[[1, 2]], atol=5e-4)
 
     def test_one_language_is_not_enough(self):
-        with pytest.raises(ValueError, match="^X: expected at least two matrices"):
+        with pytest.raises(ValueError, match=r"^X: expected at least two matrices"):
             make(JPLSA).fit([merged(paired())[1]])
 
     def test_a_view_without_words(self):

@@ -388,7 +388,7 @@ class TestWrongViews:
         model = make(cls).fit(views)
         assert same_bits(model.transform(views[1], view=1), model.transform(views[1]))
         for method in (model.transform, model.perplexity):
-            with pytest.raises(ValueError, match="^view: expected between 0 and 1, got 2"):
+            with pytest.raises(ValueError, match=r"^view: expected between 0 and 1, got 2"):
                 method(views[1], view=2)
 
 
