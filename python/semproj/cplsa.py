@@ -61,7 +61,7 @@ n_threads, progress
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
         difference of two fractions. A pair with an empty side is not coupled.
     converged_ : bool array of shape (n_documents,)
-        Whether each pair's projection, by the fitted parameters, reached its tolerance.
+        Whether each pair's projection, by the fitted parameters, reached its tolerance. Not saved with the model.
     projection_ : list of dict
         Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
         `projection_tol`; "gap", the largest.

@@ -105,6 +105,27 @@ class TestResults:
                 call(make(cls))
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_two_tables_of_words(run_python, cls):
+    """Peak memory of a fit with many words, in tables of 4 T bytes a word: the words and their sums."""
+    done = run_python(f"""
+        import resource
+        import numpy as np, scipy.sparse as sp, semproj as sj
+        rng = np.random.default_rng(0)
+        n_words, n = 100_000, 30_000
+        words = [rng.integers(0, n_words, n) for _ in range(2)]
+        X, Y = (sp.csr_matrix((np.ones(n, np.float32), (np.arange(n) % 100, w)), (100, n_words)) for w in words)
+        small = [X[:, :50], Y[:, :50]]
+        make = lambda k: sj.{cls.__name__}(k, max_iter=2, tol=0)
+        make(2).fit({"small[0]" if cls is PLSA else "small"})
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        before = peak()
+        make(160).fit({"X" if cls is PLSA else "[X, Y]"})
+        print((peak() - before) / (4 * 160 * n_words))
+    """)
+    assert float(done.stdout) < 2.4
+
+
 @pytest.mark.parametrize("vocabulary", ["shared", "separate"])
 @pytest.mark.parametrize("cls", CLASSES)
 def test_files(cls, vocabulary, tmp_path):
