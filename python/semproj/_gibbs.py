@@ -98,7 +98,9 @@ class Chain:
 
     def random(self, sweep: int, purpose: int, part: int = 0) -> np.random.Generator:
         """Numbers for one purpose in one sweep."""
-        return np.random.Generator(np.random.Philox(key=[self.seed, sweep << 24 | part << 8 | purpose]))
+        # As uint64: a list with numbers on both sides of 2^63 would become floats, and seeds would meet.
+        key = np.array([self.seed, sweep << 24 | part << 8 | purpose], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
 
     def sweep(self, slices: Sequence[Cells], sweep: int) -> tuple[float, float]:
         """Draw everything once, given cells. Returns the sums of squares and of sizes of residuals before."""
