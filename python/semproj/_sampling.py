@@ -111,7 +111,7 @@ class Run:
         arrays |= {f"held_out_{k}": total for k, total in enumerate(self._held_out_sum)}
         arrays |= {"words": np.ascontiguousarray(chain.words), "slices": chain.slices, "matrices": chain.matrices}
         scalars = {"sweep": self.sweep, "kept": self.kept, "alpha": float(chain.alpha), "traces": self._traces}
-        return arrays, scalars
+        return arrays, {**scalars, "key": chain.seed}
 
     def _restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         chain = self._chain

@@ -53,7 +53,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         Share of observed cells to keep out, for `held_out_mae_`.
     checkpoint : path-like, optional
         Where the state is written, every `checkpoint_every` sweeps. A fit with the same parameters and data goes
-        on from there, to the same bits.
+        on from there, to the same bits; with `random_state` None by the seed in the file.
     checkpoint_every : int, default 10
     callback : callable, optional
         Called with a :class:`Draw` after each sweep; a true result ends the fit, for instance when a measure on
@@ -178,6 +178,10 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         if any(k >= len(observed) for k in self.asymmetric):
             raise ValueError(f"asymmetric: there are {len(observed)} slices, got {tuple(self.asymmetric)}")
         key = seed_key(self.random_state)
+        state = Checkpoint(self.checkpoint, self._identity(slices, key))
+        resumed = state.load()
+        if resumed is not None and self.random_state is None:
+            key = int(resumed[1]["key"])
         chain = Chain(
             len(observed[0]),
             int(self.n_components),
@@ -186,9 +190,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             n_threads=resolve_threads(self.n_threads),
             dtype=np.dtype(self.dtype),
         )
-        state = Checkpoint(self.checkpoint, self._identity(slices))
         held_out = plan.hold_out(self.held_out, chain.random(0, CELLS)) if self.held_out > 0 else None
-        run = Run(chain, plan, held_out, resumed=state.load())
+        run = Run(chain, plan, held_out, resumed=resumed)
         last = self.burn_in + self.n_samples * self.thin
         with single_threaded_blas(), progress_bar(self.progress, "BPTF", last, "sweep") as bar:
             bar.update(run.sweep)
@@ -312,18 +315,17 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         extended.samples_ = samples
         return extended
 
-    def _identity(self, slices: Sequence[Any]) -> dict[str, Any]:
+    def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
         if self.checkpoint is None:
             return {}
         names = ("n_components", "burn_in", "n_samples", "thin", "held_out", "dtype")
-        seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None
         return {
             "class": "BPTF",
             **{name: getattr(self, name) for name in names},
             "zeros": np.ravel(self.zeros).tolist(),
             "cells": None if self.cells is None else list(self.cells),
             "asymmetric": list(self.asymmetric),
-            "random_state": seed,
+            "random_state": None if self.random_state is None else key,
             "slices": [_fingerprint(each) for each in slices],
         }
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
 from tests.conftest import same_bits
+from tests.models.interrupting import interrupted
 
 
 def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
@@ -162,6 +163,37 @@ class TestChain:
             model_of(n_samples=1, checkpoint=path, random_state=1).fit(slices)
         with pytest.raises(ValueError, match=r"checkpoint: .* differs in slices"):
             model_of(n_samples=1, checkpoint=path).fit(slices[:1])
+
+    @pytest.mark.parametrize("seed", [None, 2**64 - 1, np.random.RandomState], ids=["none", "large", "state"])
+    def test_goes_on_with_the_seed_it_began_with(self, tmp_path, seed):
+        """Also to hold the same cells out, and to add the same words."""
+        _, _, slices = planted()
+        settings = {"burn_in": 4, "n_samples": 3, "held_out": 0.3, "zeros": 0.5, "checkpoint": tmp_path / "state"}
+        made = (lambda: seed(3)) if callable(seed) else (lambda: seed)
+        interrupted(model_of(**settings, checkpoint_every=1, random_state=made()), slices, 3)
+        sweeps = []
+        resumed = model_of(**settings, random_state=made(), callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        assert sweeps == [3, 4, 5, 6, 7]  # the file has what was done before the callback
+        whole = model_of(**{**settings, "checkpoint": None}, random_state=resumed._key).fit(slices)
+        for name in BPTF._arrays:
+            assert same_bits(getattr(whole, name), getattr(resumed, name))
+
+    def test_other_seeds_are_refused(self, tmp_path):
+        _, _, slices = planted()
+        settings = {"burn_in": 1, "n_samples": 1, "checkpoint": tmp_path / "state"}
+        for first, others in (
+            (1, (2, None, np.random.RandomState(1), np.random.default_rng(1))),
+            (None, (0, 1, np.random.RandomState(1))),
+            (np.random.RandomState(1), (1, None, np.random.RandomState(2))),
+        ):
+            settings["checkpoint"].unlink(missing_ok=True)
+            model_of(**settings, random_state=first).fit(slices)
+            for other in others:
+                with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
+                    model_of(**settings, random_state=other).fit(slices)
+        settings["checkpoint"].unlink()
+        one, same = (model_of(**settings, random_state=seed).fit(slices) for seed in (1, np.int64(1)))
+        assert same_bits(one.samples_, same.samples_)
 
     def test_held_out_error_falls(self):
         _, _, slices = planted()
