@@ -318,19 +318,25 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
         if self.checkpoint is None:
             return {}
-        names = ("n_components", "burn_in", "n_samples", "thin", "held_out", "dtype")
         return {
             "class": "BPTF",
-            **{name: getattr(self, name) for name in names},
+            **{name: int(getattr(self, name)) for name in ("n_components", "burn_in", "n_samples", "thin")},
+            "held_out": float(self.held_out),
+            "dtype": self.dtype,
+            **self._plain_sequences(),
             "zeros": np.ravel(self.zeros).tolist(),
-            "cells": None if self.cells is None else list(self.cells),
-            "asymmetric": list(self.asymmetric),
             "random_state": None if self.random_state is None else key,
             "slices": [_fingerprint(each) for each in slices],
         }
 
+    def _plain_sequences(self) -> dict[str, Any]:
+        """Parameters that may be arrays, as lists of Python's numbers, which JSON has."""
+        plain = {name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")}
+        return {name: _plain(value) for name, value in plain.items()}
+
     def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), "callback": None, "checkpoint": None}
+        plain = self._plain_sequences()
+        return {**super()._get_parameters_to_save(), **plain, "callback": None, "checkpoint": None}
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
@@ -346,6 +352,12 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
             raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
         resolve_threads(self.n_threads)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _padded(vectors: Array) -> Array:

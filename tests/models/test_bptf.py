@@ -195,6 +195,25 @@ class TestChain:
         one, same = (model_of(**settings, random_state=seed).fit(slices) for seed in (1, np.int64(1)))
         assert same_bits(one.samples_, same.samples_)
 
+    def test_numbers_of_numpy(self, tmp_path):
+        _, _, slices = planted()
+        plain = {"burn_in": 1, "n_samples": 1, "thin": 2, "held_out": 0.125, "cells": [50, None], "zeros": [1.0, 0.0]}
+        given = {
+            "burn_in": np.int64(1),
+            "n_samples": np.int8(1),
+            "thin": np.uint16(2),
+            "held_out": np.float32(0.125),
+            "cells": np.array([50, None]),
+            "zeros": np.array([1, 0]),
+        }
+        path = tmp_path / "state"
+        asymmetric = {"n_components": np.int64(2), "asymmetric": np.array([1])}
+        first = BPTF(**given, **asymmetric, random_state=0, checkpoint=path).fit(slices)
+        second = BPTF(2, asymmetric=[1], **plain, random_state=0, checkpoint=path).fit(slices)
+        assert same_bits(first.samples_, second.samples_)
+        first.save(tmp_path / "model")
+        assert same_bits(sj.load(tmp_path / "model").samples_, second.samples_)
+
     def test_held_out_error_falls(self):
         _, _, slices = planted()
         model = model_of(held_out=0.2, random_state=1).fit(slices)
