@@ -220,7 +220,11 @@ class Plan:
     def hold_out(self, share: float, rng: np.random.Generator) -> list[Cells]:
         """Take a share of the cells of all observed slices out, and return them; none of a slice of cosines."""
         nothing = Cells(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-        return [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
+        held = [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
+        if not any(map(len, held)):
+            sizes = [len(each.cells) if isinstance(each, ObservedSlice) else 0 for each in self.slices]
+            raise ValueError(f"held_out: expected a share with at least one of {sizes} observed cells, got {share:g}")
+        return held
 
     def draw(self, chain: Chain, sweep: int) -> list[Cells]:
         """The cells of a sweep."""

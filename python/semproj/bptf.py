@@ -50,7 +50,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     asymmetric : sequence of int, default ()
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0
-        Share of observed cells to keep out, for `held_out_mae_`.
+        Share of the observed cells of each slice to keep out, for `held_out_mae_`.
     checkpoint : path-like, optional
         Where the state is written, every `checkpoint_every` sweeps. A fit with the same parameters and data goes
         on from there, to the same bits; with `random_state` None by the seed in the file.
@@ -190,7 +190,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             n_threads=resolve_threads(self.n_threads),
             dtype=np.dtype(self.dtype),
         )
-        held_out = plan.hold_out(self.held_out, chain.random(0, CELLS)) if self.held_out > 0 else None
+        held_out = plan.hold_out(float(self.held_out), chain.random(0, CELLS)) if self.held_out > 0 else None
         run = Run(chain, plan, held_out, resumed=resumed)
         last = self.burn_in + self.n_samples * self.thin
         with single_threaded_blas(), progress_bar(self.progress, "BPTF", last, "sweep") as bar:

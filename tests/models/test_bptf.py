@@ -221,6 +221,14 @@ class TestChain:
         assert model.held_out_mae_[-1] < 0.1 < model.held_out_mae_[0]
         assert len(model_of(n_samples=1).fit(slices).held_out_mae_) == 0
 
+    @pytest.mark.parametrize("cosines", [False, True])
+    def test_nothing_to_hold_out(self, cosines):
+        few = sp.coo_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
+        slices, cells = ([CosineSlice(np.eye(3))], [2]) if cosines else ([few], None)
+        message = r"held_out: expected a share with at least one of \[\d\] observed cells, got 0.2"
+        with pytest.raises(ValueError, match=message):
+            model_of(held_out=0.2, cells=cells).fit(slices)
+
     def test_callback_ends_the_fit(self):
         _, _, slices = planted()
         seen = []
