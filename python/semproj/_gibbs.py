@@ -106,6 +106,8 @@ class Chain:
         """Draw everything once, given cells. Returns the sums of squares and of sizes of residuals before."""
         with single_threaded_blas():
             squares, sizes = self.residuals(slices)
+            if not np.isfinite(squares):
+                raise ValueError(f"slices: errors are not finite before sweep {sweep}; values are too large")
             n = sum(map(len, slices))
             freedom = self.d + self.prior.extra_freedom
             self.alpha = self.random(sweep, PRECISION).gamma((freedom + n) / 2, 2 / (1 + squares))

@@ -13,6 +13,9 @@ from . import _core
 from ._gibbs import CELLS, Cells, Chain
 from ._persist import checksum
 from ._types import Array
+from ._validation import check_sparse
+
+_LARGEST = 1e145  # of a cell's size: sums of squares stay finite in double
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,39 @@ class CosineSlice:
         return Cells(rows, cols, self.values(rows, cols, at.n_threads).astype(dtype, copy=False))
 
 
+def given_cells(matrix: Any, dtype: Any, name: str) -> tuple[Array, Array, Array, tuple[int, int]]:
+    """Rows, columns and values of a sparse matrix, and its shape, checked."""
+    if not sparse.issparse(matrix):
+        raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
+    if len(matrix.shape) != 2:
+        raise ValueError(f"{name}: expected a matrix, got {len(matrix.shape)} dimensions")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected numbers, got dtype {matrix.dtype}")
+    check_sparse(matrix, name)
+    found = matrix.tocoo()
+    with np.errstate(over="ignore"):
+        values = found.data.astype(dtype)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
+    largest = float(np.abs(values).max(initial=0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"{name}: values up to {largest:g} are too large to be squared; expected them scaled down"
+        )
+    return found.row.astype(np.int64), found.col.astype(np.int64), values, found.shape
+
+
+def each_once(rows: Array, cols: Array, values: Array, shape: tuple[int, int], name: str) -> tuple[Array, Array]:
+    """Sorted keys ``row * n_cols + col`` of the cells, and where each comes first; other values are refused."""
+    keys, first, inverse = np.unique(rows * shape[1] + cols, return_index=True, return_inverse=True)
+    contradicted = values != values[first][inverse]
+    if contradicted.any():
+        at = int(np.flatnonzero(contradicted)[0])
+        other = values[first][inverse[at]]
+        raise ValueError(f"{name}: cell ({rows[at]}, {cols[at]}) is given as {other} and as {values[at]}")
+    return keys, first
+
+
 class ObservedSlice:
     """Cells that were given.
 
@@ -107,27 +143,16 @@ class ObservedSlice:
     """
 
     def __init__(self, matrix: Any, *, symmetric: bool, dtype: Any, name: str) -> None:
-        if not sparse.issparse(matrix):
-            raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
-        found = matrix.tocoo()
-        if found.shape[0] != found.shape[1]:
-            raise ValueError(f"{name}: expected a square matrix, got shape {found.shape}")
-        rows, cols = found.row.astype(np.int64), found.col.astype(np.int64)
-        values = found.data.astype(dtype)
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
+        rows, cols, values, shape = given_cells(matrix, dtype, name)
+        if shape[0] != shape[1]:
+            raise ValueError(f"{name}: expected a square matrix, got shape {shape}")
         if (rows == cols).any():
             word = int(rows[rows == cols][0])
             raise ValueError(f"{name}: cell ({word}, {word}) relates a word to itself; expected pairs of words")
         if symmetric:
             rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
-        self.symmetric, self._n_words = symmetric, found.shape[0]
-        keys, first, inverse = np.unique(rows * self._n_words + cols, return_index=True, return_inverse=True)
-        contradicted = values != values[first][inverse]
-        if contradicted.any():
-            at = int(np.flatnonzero(contradicted)[0])
-            other = values[first][inverse[at]]
-            raise ValueError(f"{name}: cell ({rows[at]}, {cols[at]}) is given as {other} and as {values[at]}")
+        self.symmetric, self._n_words = symmetric, shape[0]
+        keys, first = each_once(rows, cols, values, shape, name)
         self._keys = keys
         self.cells = Cells(rows[first].astype(np.int32), cols[first].astype(np.int32), values[first], symmetric)
         self.known = np.unique(np.concatenate([self.cells.rows, self.cells.cols]))
@@ -182,6 +207,10 @@ def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> l
     sizes = {len(each) for each in found}
     if len(sizes) > 1:
         raise ValueError(f"slices: expected one number of words for all, got {sorted(sizes)}")
+    if sizes == {0}:
+        raise ValueError("slices: expected at least one word, got none")
+    if any(k >= len(found) for k in asymmetric):
+        raise ValueError(f"asymmetric: there are {len(found)} slices, got {tuple(map(int, asymmetric))}")
     return found
 
 
@@ -198,7 +227,9 @@ class Plan:
 
     def __init__(self, slices: list[Slice], zeros: Any, cells: Sequence[int | str | None] | None) -> None:
         self.slices = slices
-        self._zeros = _per_slice(zeros, slices)
+        self._zeros = zeros_of_slices(zeros, [isinstance(each, CosineSlice) for each in slices])
+        if cells is not None and (isinstance(cells, str) or not isinstance(cells, (Sequence, np.ndarray))):
+            raise TypeError(f"cells: expected a sequence, one for each of {len(slices)} slices, got {cells!r}")
         self._cells = (
             ["match" if isinstance(each, CosineSlice) else None for each in slices]
             if cells is None
@@ -223,7 +254,9 @@ class Plan:
         held = [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
         if not any(map(len, held)):
             sizes = [len(each.cells) if isinstance(each, ObservedSlice) else 0 for each in self.slices]
-            raise ValueError(f"held_out: expected a share with at least one of {sizes} observed cells, got {share:g}")
+            raise ValueError(
+                f"held_out: expected a share with at least one of {sizes} observed cells, got {share:g}"
+            )
         return held
 
     def draw(self, chain: Chain, sweep: int) -> list[Cells]:
@@ -240,16 +273,18 @@ class Plan:
         return drawn
 
 
-def _per_slice(zeros: Any, slices: list[Slice]) -> list[float]:
-    values = np.asarray(zeros, np.float64)
-    if values.ndim == 0:
-        found = [0.0 if isinstance(each, CosineSlice) else float(values) for each in slices]
-    else:
-        found = values.tolist()
-    if len(found) != len(slices):
-        raise ValueError(f"zeros: expected a number, or one for each of {len(slices)} slices, got {zeros!r}")
-    for value, each in zip(found, slices, strict=True):
-        if not (np.isfinite(value) and value >= 0) or (value > 0 and isinstance(each, CosineSlice)):
+def zeros_of_slices(zeros: Any, cosines: Sequence[bool]) -> list[float]:
+    """For each slice, given one number for those without cosines or one for each."""
+    try:
+        values = np.asarray(zeros)
+    except ValueError:  # sequences of several lengths
+        values = np.empty((0, 0))
+    per_slice = values.ndim == 1 and len(values) == len(cosines)
+    if values.dtype.kind not in "iuf" or not (values.ndim == 0 or per_slice):
+        raise ValueError(f"zeros: expected a number, or one for each of {len(cosines)} slices, got {zeros!r}")
+    found = [float(x) for x in values] if per_slice else [0.0 if each else float(values) for each in cosines]
+    for value, each in zip(found, cosines, strict=True):
+        if not (np.isfinite(value) and value >= 0) or (value > 0 and each):
             raise ValueError(f"zeros: expected numbers of at least 0, and 0 for slices of cosines, got {zeros!r}")
     return found
 

@@ -175,8 +175,6 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
         plan = Plan(observed, self.zeros, self.cells)
         symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
-        if any(k >= len(observed) for k in self.asymmetric):
-            raise ValueError(f"asymmetric: there are {len(observed)} slices, got {tuple(self.asymmetric)}")
         key = seed_key(self.random_state)
         state = Checkpoint(self.checkpoint, self._identity(slices, key))
         resumed = state.load()
@@ -331,7 +329,9 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _plain_sequences(self) -> dict[str, Any]:
         """Parameters that may be arrays, as lists of Python's numbers, which JSON has."""
-        plain = {name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")}
+        plain = {
+            name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")
+        }
         return {name: _plain(value) for name, value in plain.items()}
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
@@ -345,6 +345,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             check_integer(getattr(self, name), name, low=1)
         check_real(self.held_out, "held_out", low=0, high=0.9)
         check_choice(self.dtype, "dtype", ("float32", "float64"))
+        if not isinstance(self.asymmetric, (Sequence, np.ndarray)) or np.ndim(self.asymmetric) != 1:
+            raise TypeError(f"asymmetric: expected a sequence of numbers of slices, got {self.asymmetric!r}")
         for k in self.asymmetric:
             check_integer(k, "asymmetric", low=0)
         if self.callback is not None and not callable(self.callback):

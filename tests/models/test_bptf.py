@@ -197,7 +197,14 @@ class TestChain:
 
     def test_numbers_of_numpy(self, tmp_path):
         _, _, slices = planted()
-        plain = {"burn_in": 1, "n_samples": 1, "thin": 2, "held_out": 0.125, "cells": [50, None], "zeros": [1.0, 0.0]}
+        plain = {
+            "burn_in": 1,
+            "n_samples": 1,
+            "thin": 2,
+            "held_out": 0.125,
+            "cells": [50, None],
+            "zeros": [1.0, 0.0],
+        }
         given = {
             "burn_in": np.int64(1),
             "n_samples": np.int8(1),
@@ -341,10 +348,15 @@ class TestInput:
             ([sp.coo_array(([np.nan], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
             ([sp.coo_array(([1e300], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
             ([CosineSlice(np.ones((3, 2)))], ValueError, "cells: the first slice cannot match itself"),
+            ([sp.coo_array(np.array([0.0, 1.0]))], ValueError, r"slices\[0\]: expected a matrix, got 1 dim"),
+            ([sp.coo_array(([1j], ([0], [1])), shape=(3, 3))], TypeError, r"slices\[0\]: expected numbers"),
+            ([sp.coo_array((0, 0))], ValueError, "slices: expected at least one word"),
         ],
-        ids=["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+        ids=[
+            *["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+            *["1-d", "complex", "no words"],
+        ],
     )
-    @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
     def test_bad_slices(self, slices, error, message):
         with pytest.raises(error, match=message):
             model_of().fit(slices)
@@ -358,10 +370,19 @@ class TestInput:
             ({"thin": 0}, ValueError, "thin"),
             ({"zeros": -1.0}, ValueError, "zeros"),
             ({"zeros": [1.0]}, ValueError, "zeros"),
+            ({"zeros": "a"}, ValueError, "zeros"),
+            ({"zeros": "2"}, ValueError, "zeros"),
+            ({"zeros": [[1.0], [2.0]]}, ValueError, "zeros"),
+            ({"zeros": [1.0, [2.0]]}, ValueError, "zeros"),
+            ({"cells": 5}, TypeError, "cells"),
+            ({"cells": "match"}, TypeError, "cells"),
             ({"cells": [None]}, ValueError, "cells"),
             ({"cells": ["match", None]}, ValueError, "cells"),
             ({"cells": [None, 0]}, ValueError, "cells"),
             ({"asymmetric": [2]}, ValueError, "asymmetric"),
+            ({"asymmetric": 0}, TypeError, "asymmetric"),
+            ({"asymmetric": np.array(0)}, TypeError, "asymmetric"),
+            ({"asymmetric": "01"}, TypeError, "asymmetric"),
             ({"held_out": 1.0}, ValueError, "held_out"),
             ({"dtype": "float16"}, ValueError, "dtype"),
             ({"callback": 3}, TypeError, "callback"),
@@ -371,6 +392,19 @@ class TestInput:
     def test_bad_parameters(self, parameters, error, message):
         with pytest.raises(error, match=message):
             BPTF(**parameters).fit(planted()[2])
+
+    @pytest.mark.parametrize("size", [1e145, 1e150, 1e200, 1e300])
+    def test_values_too_large_to_be_squared(self, size):
+        """The largest that are taken give a precision above 0, and finite vectors."""
+        matrix = sp.coo_array(([size, -size], ([0, 1], [1, 2])), shape=(4, 4))
+        model = model_of(2, burn_in=5, n_samples=5, dtype="float64")
+        if size == 1e145:
+            model.fit([matrix])
+            assert (model.alpha_ > 0).all()
+            assert np.isfinite(model.samples_).all()
+        else:
+            with pytest.raises(ValueError, match=r"slices\[0\]: values up to 1e\+\d+ are too large to be squared"):
+                model.fit([matrix])
 
     def test_bad_predictions(self):
         model = model_of(n_samples=1).fit(planted()[2])
