@@ -26,14 +26,14 @@ from . import _core
 from ._threads import single_threaded_blas
 from ._types import Array
 
-# What a random number is for, besides a word's vector.
-CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START = range(7)
+# What a random number is for, besides a word's vector. New ones come last: numbers of the others stay as they are.
+CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START, PAIRS = range(8)
 _CHUNK_WORDS = 4096
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Observed cells of a slice: each pair of words once."""
+    """Observed cells of a slice: each pair of words once, but for a few that are drawn (`_slices.Pairs`)."""
 
     rows: Array  # int32
     cols: Array

@@ -10,11 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from . import _core
-from ._gibbs import CELLS, Cells, Chain
+from ._gibbs import CELLS, PAIRS, Cells, Chain
 from ._persist import checksum
 from ._types import Array
 from ._validation import check_sparse
 
+_CROWDED = 32  # times as many pairs as are drawn: if there are fewer, none is drawn twice
 _LARGEST = 1e145  # of a cell's size: sums of squares stay finite in double
 
 
@@ -30,18 +31,78 @@ class Place:
     def n_threads(self) -> int:
         return self.chain.n_threads
 
-    def random(self) -> np.random.Generator:
-        return self.chain.random(self.sweep, CELLS, self.slice)
+    def random(self, purpose: int = CELLS) -> np.random.Generator:
+        return self.chain.random(self.sweep, purpose, self.slice)
 
-    def draw_pairs(
-        self, words: Array, n_words: int, n: int, *, ordered: bool = False, excluded: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Pairs of different words out of some, each drawn by itself; none whose key is excluded."""
-        keys = np.empty(0, np.int64) if excluded is None else excluded
+
+class Pairs:
+    """Pairs of different words that may be drawn.
+
+    Parameters
+    ----------
+    words : int32 array
+        Out of which pairs are made, sorted.
+    n_words : int
+        Of all.
+    ordered : bool
+        Whether (i, j) and (j, i) are two pairs.
+    excluded : int64 array
+        Keys ``i * n_words + j`` of pairs not to be drawn, sorted; unordered ones with i < j.
+    """
+
+    def __init__(
+        self, words: Array, n_words: int, *, ordered: bool = False, excluded: Array | None = None
+    ) -> None:
+        self._words, self._n_words, self._ordered = words, n_words, ordered
+        self._excluded = np.empty(0, np.int64) if excluded is None else excluded
+        every = len(words) * (len(words) - 1)
+        self.available = (every if ordered else every // 2) - len(self._excluded)
+        self._excluded_places: Array | None = None
+
+    def draw(self, n: int, at: Place) -> tuple[Array, Array]:
+        """`n` pairs, or all if there are fewer.
+
+        Where more than a 32nd of all is asked for they are `n` different ones. Otherwise each is drawn by itself,
+        which is cheaper, and a pair may be there twice: of those drawn, one in 64 at most is expected to be.
+        """
+        if _CROWDED * n > self.available:
+            places = at.random(PAIRS).choice(self.available, min(n, self.available), replace=False, shuffle=False)
+            return self._at(places)
         found: tuple[Array, Array] = _core.draw_pairs(
-            words, n_words, n, ordered, keys, self.chain.seed, self.sweep, self.slice, self.n_threads
+            self._words,
+            self._n_words,
+            n,
+            self._ordered,
+            self._excluded,
+            at.chain.seed,
+            at.sweep,
+            at.slice,
+            at.n_threads,
         )
         return found
+
+    # The pair at place p of all is of the word at p % m and the one p // m + 1 after it, around the circle of m
+    # words: for ordered pairs, and for unordered ones too, whose places end half way round.
+
+    def _at(self, places: Array) -> tuple[Array, Array]:
+        """Pairs at places among those that are not excluded."""
+        m = len(self._words)
+        if self._excluded_places is None:
+            self._excluded_places = self._places_of_excluded()
+        # Before the e-th excluded place p there are p - e others.
+        others_before = self._excluded_places - np.arange(len(self._excluded_places))
+        places = places + np.searchsorted(others_before, places, side="right")
+        i, j = places % m, (places % m + places // m + 1) % m
+        if not self._ordered:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        return self._words[i], self._words[j]
+
+    def _places_of_excluded(self) -> Array:
+        m = len(self._words)
+        i, j = (np.searchsorted(self._words, each) for each in np.divmod(self._excluded, self._n_words))
+        if not self._ordered:
+            i, j = np.where(2 * (j - i) > m, j, i), np.where(2 * (j - i) > m, i, j)
+        return np.sort(((j - i) % m - 1) * m + i)
 
 
 class CosineSlice:
@@ -72,6 +133,7 @@ class CosineSlice:
         self._unit = np.zeros((len(unit), _core.padded(max(unit.shape[1], 1))), np.float32)
         self._unit[:, : unit.shape[1]] = unit
         self.known = np.flatnonzero(lengths[:, 0] > 0).astype(np.int32)
+        self._pairs = Pairs(self.known, len(self))
 
     def __len__(self) -> int:
         return len(self._unit)
@@ -93,8 +155,8 @@ class CosineSlice:
         return found
 
     def draw(self, n: int, at: Place, dtype: Any) -> Cells:
-        """Random pairs of known words."""
-        rows, cols = at.draw_pairs(self.known, len(self), n)
+        """Random pairs of known words; see :class:`Pairs`."""
+        rows, cols = self._pairs.draw(n, at)
         return Cells(rows, cols, self.values(rows, cols, at.n_threads).astype(dtype, copy=False))
 
 
@@ -153,23 +215,23 @@ class ObservedSlice:
             rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
         self.symmetric, self._n_words = symmetric, shape[0]
         keys, first = each_once(rows, cols, values, shape, name)
-        self._keys = keys
         self.cells = Cells(rows[first].astype(np.int32), cols[first].astype(np.int32), values[first], symmetric)
         self.known = np.unique(np.concatenate([self.cells.rows, self.cells.cols]))
+        self._missing = Pairs(self.known, shape[0], ordered=not symmetric, excluded=keys)
 
     def __len__(self) -> int:
         return int(self._n_words)
 
     def draw(self, n: int | None, zeros: float, at: Place) -> Cells:
-        """All cells or `n` of them at random, and for each so many missing ones as zeros."""
+        """All cells or `n` of them at random, and for each so many missing ones as zeros, if there are; see
+        :class:`Pairs`."""
         cells = self.cells
         if n is not None and n < len(cells):
             kept = np.sort(at.random().choice(len(cells), n, replace=False))
             cells = Cells(cells.rows[kept], cells.cols[kept], cells.values[kept], self.symmetric)
         if zeros == 0:
             return cells
-        n_zeros = round(zeros * len(cells))
-        rows, cols = at.draw_pairs(self.known, len(self), n_zeros, ordered=not self.symmetric, excluded=self._keys)
+        rows, cols = self._missing.draw(round(zeros * len(cells)), at)
         return Cells(
             np.concatenate([cells.rows, rows]),
             np.concatenate([cells.cols, cols]),

@@ -43,10 +43,11 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     zeros : float or sequence of float, default 0
         For each observed cell of a slice, so many of its missing cells are taken for zeros, others in every sweep.
         It keeps a slice that has only strong relations from making everything related. Words without cells in the
-        slice get none.
+        slice get none. All missing cells are zeros if there are no more.
     cells : sequence of (int, "match" or None), optional
         How many cells of each slice to use in a sweep, drawn anew each time. None: all of them. "match": as many
-        as the first slice has in that sweep, so that it weighs as much. Slices of cosines match by default.
+        as the first slice has in that sweep, so that it weighs as much. Slices of cosines match by default. A
+        slice that has fewer gives all.
     asymmetric : sequence of int, default ()
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0

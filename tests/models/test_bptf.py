@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
+from semproj._gibbs import Chain
+from semproj._slices import Pairs, Place
 from tests.conftest import same_bits
 from tests.models.interrupting import interrupted
 
@@ -130,6 +132,57 @@ class TestCells:
         model_of(**short, cells=[50, 70]).fit([slices[0], cosines])
         model_of(**short, cells=[50, "match"]).fit(slices)
         assert seen == [[n, n], [3 * n, 3 * n], [50, 70], [50, 50]]
+
+
+class TestPairs:
+    """Pairs that are drawn in a sweep: different ones, of those that there are."""
+
+    def at(self, sweep=1):
+        return Place(Chain(30, 2, [True], seed=0, n_threads=1), sweep, 0)
+
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("n_known", [1, 2, 3, 6, 9])
+    def test_all_that_there_are(self, n_known, ordered):
+        rng = np.random.default_rng(n_known)
+        words = np.sort(rng.choice(30, n_known, replace=False)).astype(np.int32)
+        every = {(i, j) for i in words for j in words if (i != j if ordered else i < j)}
+        keys = np.sort([i * 30 + j for i, j in every]).astype(np.int64)
+        for n_excluded in {0, len(keys) // 3, len(keys)}:
+            excluded = np.sort(rng.choice(keys, n_excluded, replace=False)) if n_excluded else keys[:0]
+            pairs = Pairs(words, 30, ordered=ordered, excluded=excluded)
+            rows, cols = pairs.draw(1000, self.at())
+            assert rows.dtype == cols.dtype == np.int32
+            assert sorted(rows * 30 + cols) == sorted(set(keys) - set(excluded))
+
+    def test_equally_often(self):
+        words = np.array([2, 3, 5, 7, 11, 13], np.int32)
+        pairs = Pairs(words, 30, excluded=np.array([2 * 30 + 3, 2 * 30 + 13, 5 * 30 + 11]))
+        drawn = [np.stack(pairs.draw(4, self.at(sweep))) for sweep in range(3000)]
+        keys = [np.unique(rows * 30 + cols) for rows, cols in drawn]
+        assert {len(each) for each in keys} == {4}
+        _, counts = np.unique(np.concatenate(keys), return_counts=True)
+        assert len(counts) == 12
+        # Of 3000 x 4 places; a pair has a third of the sweeps, with a variance of 2/3 of the mean.
+        assert np.abs(counts - 1000).max() < 4 * np.sqrt(1000 * 2 / 3)
+
+    def test_of_a_sweep(self, monkeypatch):
+        seen = []
+        original = sj._gibbs.Chain.sweep
+
+        def sweep(self, slices, number):
+            seen.append([(cells.rows, cells.cols, cells.values) for cells in slices])
+            return original(self, slices, number)
+
+        monkeypatch.setattr(sj._gibbs.Chain, "sweep", sweep)
+        i, j = every_pair(5)
+        nine = sp.coo_array((np.ones(9), (i[1:], j[1:])), shape=(5, 5))
+        cosines = CosineSlice(np.vstack([np.eye(3), np.zeros((2, 3))]))
+        model_of(2, zeros=2.0, cells=[None, 1000], n_samples=1, burn_in=0).fit([nine, cosines])
+        ((first, second),) = seen
+        assert sorted(zip(first[0], first[1], first[2], strict=True)) == [
+            (0, 1, 0.0), *((a, b, 1.0) for a, b in zip(i[1:], j[1:], strict=True))
+        ]  # fmt: skip
+        assert sorted(zip(second[0], second[1], strict=True)) == [(0, 1), (0, 2), (1, 2)]
 
 
 class TestChain:
