@@ -89,9 +89,7 @@ class Pairs:
         m = len(self._words)
         if self._excluded_places is None:
             self._excluded_places = self._places_of_excluded()
-        # Before the e-th excluded place p there are p - e others.
-        others_before = self._excluded_places - np.arange(len(self._excluded_places))
-        places = places + np.searchsorted(others_before, places, side="right")
+        places = skip(places, self._excluded_places)
         i, j = places % m, (places % m + places // m + 1) % m
         if not self._ordered:
             i, j = np.minimum(i, j), np.maximum(i, j)
@@ -103,6 +101,14 @@ class Pairs:
         if not self._ordered:
             i, j = np.where(2 * (j - i) > m, j, i), np.where(2 * (j - i) > m, i, j)
         return np.sort(((j - i) % m - 1) * m + i)
+
+
+def skip(places: Array, excluded: Array) -> Array:
+    """Places among those that are not excluded as places among all; `excluded` is sorted."""
+    # Before the e-th excluded place p there are p - e others.
+    others_before = excluded - np.arange(len(excluded))
+    found: Array = places + np.searchsorted(others_before, places, side="right")
+    return found
 
 
 class CosineSlice:
@@ -254,10 +260,15 @@ class ObservedSlice:
 Slice = CosineSlice | ObservedSlice
 
 
-def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:
-    """Slices of equal size, checked."""
+def check_list(slices: Any) -> None:
+    """One or more things in a list."""
     if not isinstance(slices, (list, tuple)) or not slices:
         raise TypeError("slices: expected a list of at least one sparse matrix or CosineSlice")
+
+
+def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:
+    """Slices of equal size, checked."""
+    check_list(slices)
     found: list[Slice] = []
     for k, each in enumerate(slices):
         if isinstance(each, CosineSlice):
@@ -349,52 +360,3 @@ def zeros_of_slices(zeros: Any, cosines: Sequence[bool]) -> list[float]:
         if not (np.isfinite(value) and value >= 0) or (value > 0 and each):
             raise ValueError(f"zeros: expected numbers of at least 0, and 0 for slices of cosines, got {zeros!r}")
     return found
-
-
-class NewWords:
-    """Cells between new words and known ones."""
-
-    def __init__(self, slices: Sequence[Any], symmetric: Sequence[bool], n_words: int, dtype: Any) -> None:
-        if len(slices) != len(symmetric):
-            raise ValueError(f"slices: expected one for each of {len(symmetric)} slices, got {len(slices)}")
-        self._symmetric, self._n_words, self._dtype = symmetric, n_words, dtype
-        self._slices: list[CosineSlice | Cells | None] = []
-        counts = set()
-        for k, each in enumerate(slices):
-            if each is None:
-                self._slices.append(None)
-            elif isinstance(each, CosineSlice):
-                counts.add(len(each) - n_words)
-                self._slices.append(each)
-            else:
-                found = each.tocoo()
-                if found.shape[1] != n_words:
-                    raise ValueError(
-                        f"slices[{k}]: expected a column for each of {n_words} words, got {found.shape}"
-                    )
-                counts.add(found.shape[0])
-                rows, cols = found.row.astype(np.int32) + np.int32(n_words), found.col.astype(np.int32)
-                self._slices.append(Cells(rows, cols, found.data.astype(dtype), symmetric[k]))
-        if len(counts) != 1 or min(counts) < 1:
-            raise ValueError(f"slices: expected the same number of new words in all, got {sorted(counts)}")
-        self.count = counts.pop()
-
-    def draw(self, neighbours: int, chain: Chain, sweep: int) -> list[Cells]:
-        """The cells of a sweep: of cosines, each new word with some known ones."""
-        drawn = []
-        for k, each in enumerate(self._slices):
-            if each is None:
-                empty = np.empty(0, np.int32)
-                drawn.append(Cells(empty, empty, np.empty(0, self._dtype), self._symmetric[k]))
-            elif isinstance(each, Cells):
-                drawn.append(each)
-            else:
-                new, old = (each.known[part] for part in (each.known >= self._n_words, each.known < self._n_words))
-                n = min(neighbours, len(old))
-                rows = np.repeat(new, n).astype(np.int32)
-                rng = chain.random(sweep, CELLS, k)
-                chosen = [rng.choice(old, n, replace=False) for _ in new]
-                cols = np.concatenate([*chosen, old[:0]]).astype(np.int32)
-                values = each.values(rows, cols, chain.n_threads).astype(self._dtype, copy=False)
-                drawn.append(Cells(rows, cols, values))
-        return drawn

@@ -15,9 +15,10 @@ from ._base import progress_bar
 from ._checkpoint import Checkpoint
 from ._gibbs import CELLS, Chain, apply
 from ._metric import check_word_numbers, learn_metric
+from ._newwords import NewWords
 from ._persist import Persistent, checksum
 from ._sampling import Draw, Run, effective_sample_size
-from ._slices import CosineSlice, NewWords, ObservedSlice, Plan, as_slices
+from ._slices import CosineSlice, ObservedSlice, Plan, as_slices
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import check_choice, check_integer, check_real, seed_key
@@ -269,16 +270,23 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         correlations: Array = np.einsum("mkd,mld->kl", P, P) / len(P)
         return correlations
 
-    def add_words(self, slices: Sequence[Any], *, neighbours: int = 100) -> BPTF:
+    def add_words(
+        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, neighbours: int = 100
+    ) -> BPTF:
         """Draw vectors of new words against the known ones (section 3.2.1), which stay as they are.
 
         The other way to cover words that a slice lacks is to fit them with all others, which takes longer.
 
         Parameters
         ----------
-        slices : list of (sparse matrix of shape (n_new, n_words), CosineSlice or None)
-            For each slice what is known of the new words. A CosineSlice has the known words first, then the new
-            ones.
+        slices : list of (sparse matrix of shape (n_new, n_words), pair of matrices, CosineSlice or None)
+            For each slice what is known of the new words. In an asymmetric slice the matrix has the cells from new
+            words to known ones; a pair has those and, in a matrix of shape (n_words, n_new), the ones from known
+            words to new ones, and may have None for one of them. A CosineSlice has the known words first, then
+            the new ones.
+        zeros : float or sequence of float, default 0
+            For each observed cell of a new word in a slice, so many of the known words that it has no cell with
+            are taken for zeros, others in every draw. The `zeros` of the fit are not used.
         neighbours : int, default 100
             Known words that a new one is compared with in each draw, by a slice of cosines.
 
@@ -289,7 +297,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "samples_")
         check_integer(neighbours, "neighbours", low=1)
         n_draws, n_words, d = self.samples_.shape
-        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype)
+        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
         threads = resolve_threads(self.n_threads)
         chain = Chain(
             n_words + new.count, d, self._symmetric, seed=self._key, n_threads=threads, dtype=self.samples_.dtype
@@ -308,6 +316,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             prior = self._priors[m, : d * d].reshape(d, d), self._priors[m, d * d : -1]
             chain.draw_words(lists, prior, everything, sweep)
             samples[m] = chain.words
+        if not np.isfinite(samples).all():
+            raise ValueError("slices: vectors of new words are not finite; values are too large")
         extended = BPTF(**self.get_params(deep=False))
         for name in (*self._arrays, *self._scalars):
             setattr(extended, name, getattr(self, name))

@@ -12,29 +12,7 @@ from semproj._gibbs import Chain
 from semproj._slices import Pairs, Place
 from tests.conftest import same_bits
 from tests.models.interrupting import interrupted
-
-
-def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
-    """Vectors, two slices with some of their cells, and the whole matrices."""
-    rng = np.random.default_rng(seed)
-    V, P = rng.standard_normal((n_words, d)), rng.uniform(0.5, 1.5, (2, d)) * [[1], [-1]]
-    wholes, slices = [], []
-    i, j = np.triu_indices(n_words, 1)
-    for k in range(2):
-        whole = (V * P[k]) @ V.T
-        kept = rng.random(len(i)) < share
-        values = whole[i[kept], j[kept]] + noise * rng.standard_normal(kept.sum())
-        wholes.append(whole)
-        slices.append(sp.coo_array((values, (i[kept], j[kept])), shape=(n_words, n_words)))
-    return V, wholes, slices
-
-
-def model_of(d=3, **parameters):
-    return BPTF(d, **{"burn_in": 60, "n_samples": 40, "random_state": 0, **parameters})
-
-
-def every_pair(n):
-    return np.triu_indices(n, 1)
+from tests.models.relating import every_pair, model_of, planted
 
 
 class TestRecovery:
@@ -325,39 +303,6 @@ class TestChain:
             model.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
             loaded.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
         )
-
-
-class TestNewWords:
-    def test_as_good_as_known_ones(self):
-        """The last ten words are only drawn against the others; their cells with each other are found."""
-        _, wholes, slices = planted(share=0.7)
-        known = [each.tocsr()[:50, :50] for each in slices]
-        symmetric = [(each + each.T).tocsr() for each in slices]
-        model = model_of().fit(known)
-        extended = model.add_words([each[50:, :50] for each in symmetric])
-        assert extended.samples_.shape == (40, 60, 3)
-        assert same_bits(np.ascontiguousarray(extended.samples_[:, :50]), model.samples_)
-        i, j = (each + 50 for each in every_pair(10))
-        assert np.abs(extended.predict(i, j) - wholes[0][i, j]).mean() < 0.1
-        assert len(model.samples_[0]) == 50
-
-    def test_by_cosines_alone(self):
-        rng = np.random.default_rng(2)
-        vectors = rng.standard_normal((90, 4))
-        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        i, j = every_pair(80)
-        first = sp.coo_array(((unit @ unit.T)[i, j], (i, j)), shape=(80, 80))
-        model = model_of(4).fit([first, CosineSlice(vectors[:80])])
-        extended = model.add_words([None, CosineSlice(vectors)], neighbours=60)
-        i, j = np.meshgrid(np.arange(80, 90), np.arange(90), indexing="ij")
-        apart = i != j
-        assert np.abs(extended.predict(i, j) - unit[80:] @ unit.T)[apart].mean() < 0.1
-
-    def test_word_without_cells_has_the_prior(self):
-        model = model_of(n_samples=200).fit(planted()[2])
-        extended = model.add_words([sp.coo_array((1, 60)), None])
-        mean, spread = extended.predict(60, np.arange(60), return_std=True)
-        assert np.abs(mean).mean() < spread.mean()
 
 
 class TestInput:
