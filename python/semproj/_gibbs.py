@@ -27,7 +27,7 @@ from ._threads import single_threaded_blas
 from ._types import Array
 
 # What a random number is for, besides a word's vector. New ones come last: numbers of the others stay as they are.
-CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START, PAIRS = range(8)
+CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START, PAIRS, NEW_CELLS = range(9)
 _CHUNK_WORDS = 4096
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._gibbs import CELLS, Cells, Chain
+from ._gibbs import NEW_CELLS, Cells, Chain
 from ._slices import CosineSlice, check_list, each_once, given_cells, skip, zeros_of_slices
 from ._types import Array
 
@@ -86,7 +86,7 @@ class NewWords:
         """The cells of a draw: of cosines, each new word with some known ones."""
         drawn = []
         for k, each in enumerate(self._slices):
-            rng = chain.random(sweep, CELLS, k)
+            rng = chain.random(sweep, NEW_CELLS, k)
             if isinstance(each, CosineSlice):
                 parts = [self._compare(each, neighbours, rng, chain.n_threads)]
             else:

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from semproj import CosineSlice
-from semproj._gibbs import Chain
+from semproj._gibbs import START, Chain
 from semproj._newwords import NewWords
 from tests.conftest import same_bits
 from tests.models.relating import every_pair, model_of, planted
@@ -97,6 +97,24 @@ class TestNewWords:
         assert counts.sum(axis=1)[:3].tolist() == [3 * 400, 400, 0]  # one is left for the second word
         assert counts[3].sum() == pytest.approx(1.5 * 400, abs=4 * np.sqrt(400 * 0.25))
         assert np.abs(counts[0, cells[0] == 0] - 120).max() < 4 * np.sqrt(400 * 0.3 * 0.7)
+
+    def test_random_numbers_of_their_own(self, monkeypatch):
+        """What is drawn for new words has nothing to do with what was drawn in the fit."""
+        used = set()
+        original = Chain.random
+
+        def random(self, *purpose):
+            used.add(purpose)
+            return original(self, *purpose)
+
+        monkeypatch.setattr(Chain, "random", random)
+        cosines = CosineSlice(np.random.default_rng(0).standard_normal((62, 5)))
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        model = model_of(burn_in=1, n_samples=3, zeros=[1.0, 0.0], cells=[50, "match"]).fit(slices)
+        of_the_fit = used.copy()
+        used.clear()
+        model.add_words([sp.coo_array(np.eye(2, 60)), cosines], zeros=1.0)
+        assert used & of_the_fit <= {(0, START)}  # where vectors start, before they are drawn
 
     def test_word_without_cells_has_the_prior(self):
         model = model_of(n_samples=200).fit(planted()[2])
