@@ -86,6 +86,9 @@ class Chain:
         self.slices = rng.normal(1.0, 0.1, (len(self.symmetric), n_components))
         matrices = rng.normal(scale=0.1, size=(len(self.symmetric), n_components, n_components))
         self.matrices = matrices + np.eye(n_components)
+        for k, each in enumerate(self.symmetric):
+            if not each:  # its vector is A's diagonal, here and after each draw of A
+                self.slices[k] = np.diag(self.matrices[k])
         self.alpha = 1.0
         self._listed: list[Cells] = []  # what the lists and classes of words are of
         self._lists: tuple[Array, Array, Array]
@@ -242,6 +245,7 @@ class Chain:
         system = self.alpha * gram + np.kron(np.eye(d), precision)
         linear = self.alpha * total.ravel() + np.tile(precision @ mean, d)
         self.matrices[k] = _draw_normal(system, linear, self.random(sweep, SLICE, k)).reshape(d, d)
+        self.slices[k] = np.diag(self.matrices[k])
 
     def _draw_prior(self, n: int, total: Array, gram: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """Precision and mean of n vectors with this sum and Gram matrix."""

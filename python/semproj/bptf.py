@@ -70,6 +70,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     samples_ : array of shape (n_draws, n_words, n_components)
         Word vectors of the draws that are kept.
     perspective_samples_ : array of shape (n_draws, n_slices, n_components)
+        P of symmetric slices; of asymmetric ones the diagonal of A.
     matrix_samples_ : array of shape (n_draws, n_slices, n_components, n_components)
         A of asymmetric slices; empty without any.
     alpha_ : array of shape (n_iter_,)
@@ -219,7 +220,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     @property
     def perspective_vectors_(self) -> Array:
-        """Those of the last draw, of shape (n_slices, n_components)."""
+        """Those of the last draw, of shape (n_slices, n_components); the diagonal of A for an asymmetric slice."""
         check_is_fitted(self, "samples_")
         vectors: Array = self.perspective_samples_[-1]
         return vectors
@@ -263,12 +264,29 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         return mean, np.sqrt(np.maximum(variance, 0)).reshape(rows.shape)[()]
 
     def perspective_correlations(self) -> Array:
-        """How much slices have to do with each other: cosines of their vectors, averaged over the draws."""
+        """How much slices have to do with each other: cosines of their vectors, averaged over the draws.
+
+        Of an asymmetric slice the whole matrix A is taken, and of a symmetric one beside it the diagonal matrix of
+        its vector, which has the same cosines: that of matrices M and N is ``sum(M * N) / |M| |N|``.
+
+        Returns
+        -------
+        float64 array of shape (n_slices, n_slices)
+        """
         check_is_fitted(self, "samples_")
-        P = self.perspective_samples_.astype(np.float64)
-        P /= np.maximum(np.linalg.norm(P, axis=2, keepdims=True), np.finfo(np.float64).tiny)
-        correlations: Array = np.einsum("mkd,mld->kl", P, P) / len(P)
-        return correlations
+        total = np.zeros((len(self._symmetric), len(self._symmetric)))
+        for m, vectors in enumerate(self.perspective_samples_.astype(np.float64)):
+            flat = vectors
+            if not all(self._symmetric):
+                flat = np.array(
+                    [
+                        np.diag(vectors[k]).ravel() if symmetric else self.matrix_samples_[m, k].ravel()
+                        for k, symmetric in enumerate(self._symmetric)
+                    ]
+                )
+            unit = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            total += unit @ unit.T
+        return total / len(self.samples_)
 
     def add_words(
         self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, neighbours: int = 100

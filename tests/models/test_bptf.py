@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial import distance
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
@@ -40,6 +41,26 @@ class TestRecovery:
         model = model_of(asymmetric=[0]).fit([matrix])
         assert np.abs(model.predict(i, j) - whole[i, j]).mean() < 0.1
         assert model.predict(3, 4) != model.predict(4, 3)
+
+    def test_correlations_with_an_asymmetric_slice(self):
+        """Slices 0 and 1 are the same, one with a vector and one with a matrix; slice 2 is skew."""
+        V, _, slices = planted()
+        rng = np.random.default_rng(0)
+        turn = rng.standard_normal((3, 3))
+        skew = V @ (turn - turn.T) @ V.T
+        given = [slices[0], (slices[0] + slices[0].T).tocoo(), sp.coo_array(skew - np.diag(np.diag(skew)))]
+        model = model_of(asymmetric=[1, 2]).fit(given)
+        found = model.perspective_correlations()
+        np.testing.assert_allclose(np.diag(found), 1)
+        assert found[0, 1] == found[1, 0] > 0.95
+        assert np.abs(found[2, :2]).max() < 0.1
+        for k in (1, 2):
+            diagonals = np.diagonal(model.matrix_samples_[:, k], axis1=1, axis2=2)
+            assert same_bits(np.ascontiguousarray(diagonals), model.perspective_samples_[:, k].copy())
+        # The cosine of matrices is that of vectors where they are diagonal.
+        P = model_of(n_samples=1).fit(slices)
+        cosine = 1 - distance.cosine(*P.perspective_vectors_)
+        assert P.perspective_correlations()[0, 1] == pytest.approx(cosine)
 
     def test_one_order_or_both(self):
         _, _, slices = planted(share=0.5)
