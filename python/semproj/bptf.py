@@ -59,7 +59,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     checkpoint_every : int, default 10
     callback : callable, optional
         Called with a :class:`Draw` after each sweep; a true result ends the fit, for instance when a measure on
-        development data no longer rises. Its `word_vectors` may not be changed.
+        development data no longer rises. Its `word_vectors` are read-only and the next sweep's as well: copy them
+        to keep them.
     dtype : "float32" or "float64"
     random_state : int, RandomState instance or None
     n_threads : int or None

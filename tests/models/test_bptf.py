@@ -303,6 +303,20 @@ class TestChain:
         early = model_of(callback=lambda draw: True).fit(slices)
         assert early.n_iter_ == len(early.samples_) == 1
 
+    def test_a_callback_cannot_change_the_chain(self):
+        _, _, slices = planted()
+        draws = []
+
+        def callback(draw):
+            draws.append(draw)
+            draw.perspective_vectors[:] = 0  # a copy
+            with pytest.raises(ValueError, match="read-only"):
+                draw.word_vectors[0] = 0
+
+        model = model_of(n_samples=2, callback=callback).fit(slices)
+        assert same_bits(model.samples_, model_of(n_samples=2).fit(slices).samples_)
+        assert same_bits(np.ascontiguousarray(draws[-1].word_vectors), model.word_vectors_)
+
     def test_thinning(self):
         _, _, slices = planted()
         all_of_them = model_of(n_samples=12).fit(slices)
@@ -454,6 +468,10 @@ class TestEffectiveSampleSize:
         for t, e in enumerate(rng.standard_normal(len(x) - 1)):
             x[t + 1] = rho * x[t] + e
         assert effective_sample_size(x) == pytest.approx(len(x) * (1 - rho) / (1 + rho), rel=0.15)
+
+    @pytest.mark.parametrize("n", [4, 10, 100, 1000])
+    def test_no_more_than_the_trace_can_show(self, n):
+        assert effective_sample_size(np.resize([1.0, -1.0], n)) == pytest.approx(n * max(1, np.log10(n)))
 
     def test_constant(self):
         assert effective_sample_size(np.ones(10)) == 1
