@@ -21,7 +21,7 @@ from ._sampling import Draw, Run, effective_sample_size
 from ._slices import CosineSlice, ObservedSlice, Plan, as_slices
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_choice, check_integer, check_real, seed_key
+from ._validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
 
 __all__ = ["BPTF", "CosineSlice", "Draw", "effective_sample_size", "learn_metric"]
 
@@ -161,6 +161,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.progress = progress
 
+    @keeps_previous_fit
     def fit(self, slices: Sequence[Any], y: Any = None) -> BPTF:
         """Run the chain.
 

@@ -29,3 +29,19 @@ def model_of(d=3, **parameters):
 
 def every_pair(n):
     return np.triu_indices(n, 1)
+
+
+def whitened(vectors, priors):
+    """Vectors of draws, each less its mean and scaled by its deviation, by the priors of a model."""
+    d = vectors.shape[2]
+    found = []
+    for V, prior in zip(vectors.astype(np.float64), priors, strict=True):
+        precision = prior[: d * d].reshape(d, d)
+        mean = np.linalg.solve(precision, prior[d * d : -1])
+        found.append((V - mean) @ np.linalg.cholesky(precision))
+    return np.array(found)
+
+
+def surprise(z):
+    """How many deviations the mean and the mean square of numbers are off those of standard normals, at most."""
+    return max(abs(z.mean()) * np.sqrt(z.size), abs((z**2).mean() - 1) * np.sqrt(z.size / 2))

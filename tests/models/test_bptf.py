@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,11 +11,11 @@ from scipy.spatial import distance
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
-from semproj._gibbs import Chain
+from semproj._gibbs import SLICE_PRIOR, Chain
 from semproj._slices import Pairs, Place
 from tests.conftest import same_bits
-from tests.models.interrupting import interrupted
-from tests.models.relating import every_pair, model_of, planted
+from tests.models.interrupting import Stop, interrupted
+from tests.models.relating import every_pair, model_of, planted, surprise, whitened
 
 
 class TestRecovery:
@@ -317,6 +319,49 @@ class TestChain:
         assert same_bits(model.samples_, model_of(n_samples=2).fit(slices).samples_)
         assert same_bits(np.ascontiguousarray(draws[-1].word_vectors), model.word_vectors_)
 
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), Stop()])
+    def test_a_fit_that_ends_by_an_error_leaves_the_last_one(self, error):
+        _, _, slices = planted()
+        model = model_of(n_samples=5).fit(slices)
+        before = {name: getattr(model, name) for name in (*BPTF._arrays, *BPTF._scalars)}
+        i, j = every_pair(60)
+        expected = model.predict(i, j)
+        for after in (1, 62):  # in the burn-in, and when draws were kept
+            interrupted(model.set_params(random_state=1), slices, after, error)
+            assert all(getattr(model, name) is value for name, value in before.items())
+            assert same_bits(model.predict(i, j), expected)
+
+    @pytest.mark.parametrize("name", BPTF._arrays)
+    def test_nor_does_one_that_ends_as_it_is_stored(self, name, monkeypatch):
+        _, _, slices = planted()
+        model = model_of(n_samples=2, burn_in=1).fit(slices)
+        before = dict(model.__dict__)
+        original = BPTF.__setattr__
+
+        def interrupt(self, attribute, value):
+            if attribute == name:
+                raise KeyboardInterrupt
+            original(self, attribute, value)
+
+        monkeypatch.setattr(BPTF, "__setattr__", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(slices)
+        assert model.__dict__ == before
+
+    def test_two_fits_at_once(self):
+        """In two Python threads, one of which has the pool: the same bits as one after the other."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+
+        def fit(seed):
+            model = model_of(zeros=[1.0, 0.0], n_samples=20, random_state=seed, n_threads=2).fit(slices)
+            return model.add_words([sp.coo_array(np.eye(3, 60)), None])
+
+        expected = [fit(seed) for seed in (0, 1)]
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(3):
+                for found, alone in zip(pool.map(fit, (0, 1)), expected, strict=True):
+                    assert all(same_bits(getattr(found, name), getattr(alone, name)) for name in BPTF._arrays)
+
     def test_thinning(self):
         _, _, slices = planted()
         all_of_them = model_of(n_samples=12).fit(slices)
@@ -342,16 +387,37 @@ class TestChain:
 
 class TestInput:
     def test_words_without_cells(self):
-        matrix = sp.coo_array(([1.0], ([0], [1])), shape=(10, 10))
-        model = model_of(2).fit([matrix])
-        assert np.isfinite(model.samples_).all()
-        assert model.predict(8, 9, return_std=True)[1] > 0
+        """They are drawn from the prior of all words: whitened by it they are standard normal."""
+        i, j = every_pair(10)
+        matrix = sp.coo_array((5 * np.cos(i - j), (i, j)), shape=(40, 40))
+        model = model_of(2, n_samples=50).fit([matrix])
+        # What is kept with a draw is the prior of the next.
+        drawn = whitened(model.samples_[1:, 10:], model._priors[:-1])
+        assert surprise(drawn) < 4
+        assert surprise(7 * drawn.mean(axis=0)) < 4  # of 49 draws that have nothing to do with each other
+        others = whitened(model.samples_[1:, :10], model._priors[:-1])
+        assert surprise(7 * others.mean(axis=0)) > 8
 
     def test_slice_without_cells(self):
+        """Its vector is drawn from the prior of the slices, which is drawn from those of the sweep before."""
         matrix, nothing = planted()[2][0], sp.coo_array((60, 60))
-        model = model_of().fit([matrix, nothing])
-        assert np.isfinite(model.predict(0, 1, 1))
-        assert np.isfinite(model_of(2, burn_in=5, n_samples=2).fit([sp.coo_array((4, 4))]).samples_).all()
+        model = model_of(burn_in=20, n_samples=800).fit([matrix, nothing])
+        chain = Chain(60, 3, [True, True], seed=0, n_threads=1)
+        drawn = []
+        for m, P in enumerate(model.perspective_samples_[:-1]):
+            rng = chain.random(int(model._sweeps_kept[m + 1]), SLICE_PRIOR)
+            precision, mean = chain._draw_prior(2, P.sum(axis=0), P.T @ P, rng)
+            drawn.append(np.linalg.cholesky(precision).T @ (model.perspective_samples_[m + 1] - mean).T)
+        of_nothing, of_cells = np.array(drawn)[:, :, 1], np.array(drawn)[:, :, 0]
+        assert surprise(of_nothing) < 4
+        assert surprise(of_cells) > 8
+
+    def test_no_cells_at_all(self):
+        model = model_of(2, n_samples=100).fit([sp.coo_array((20, 20))])
+        drawn = whitened(model.samples_[1:], model._priors[:-1])
+        assert surprise(drawn) < 4
+        assert np.isfinite(model.alpha_).all()
+        assert not model.train_mae_.any()
 
     def test_more_components_than_words(self):
         matrix = sp.coo_array(([1.0, -1.0], ([0, 1], [1, 2])), shape=(3, 3))

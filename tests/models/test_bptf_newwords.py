@@ -10,7 +10,7 @@ from semproj import CosineSlice
 from semproj._gibbs import START, Chain
 from semproj._newwords import NewWords
 from tests.conftest import same_bits
-from tests.models.relating import every_pair, model_of, planted
+from tests.models.relating import every_pair, model_of, planted, surprise, whitened
 
 
 class TestNewWords:
@@ -116,11 +116,14 @@ class TestNewWords:
         model.add_words([sp.coo_array(np.eye(2, 60)), cosines], zeros=1.0)
         assert used & of_the_fit <= {(0, START)}  # where vectors start, before they are drawn
 
-    def test_word_without_cells_has_the_prior(self):
-        model = model_of(n_samples=200).fit(planted()[2])
-        extended = model.add_words([sp.coo_array((1, 60)), None])
-        mean, spread = extended.predict(60, np.arange(60), return_std=True)
-        assert np.abs(mean).mean() < spread.mean()
+    def test_words_without_cells_have_the_prior(self):
+        model = model_of(n_samples=100).fit(planted()[2])
+        i = np.zeros(60, int)
+        cells = sp.coo_array((np.ones(60), (i, np.arange(60))), shape=(11, 60))
+        extended = model.add_words([cells, None], zeros=1.0)
+        drawn = whitened(extended.samples_[:, 60:], extended._priors)
+        assert surprise(drawn[:, 1:]) < 4
+        assert surprise(drawn[:, 0]) > 8
 
 
 class TestInput:
