@@ -39,7 +39,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     burn_in : int, default 30
         Sweeps that are not kept.
     n_samples : int, default 200
-        Draws that are kept, one in each `thin` sweeps. They take ``4 n_words n_components`` bytes each.
+        Draws that are kept, one in each `thin` sweeps. They take about ``4 n_words n_components`` bytes each in
+        float32; see the notes.
     thin : int, default 1
     zeros : float or sequence of float, default 0
         For each observed cell of a slice, so many of its missing cells are taken for zeros, others in every sweep.
@@ -94,6 +95,18 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     A sweep over n cells costs about ``3/2 n D^2`` multiply-adds, an asymmetric slice ``n_words D^4 / 4 + D^6 / 3``
     more.
+
+    What is stored, in bytes, with b = 4 for float32 and 8 for float64:
+
+    - of each draw that is kept ``b n_words D`` for the words and, in double, ``8 K D`` for K slices, ``8 K D^2``
+      for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
+      words are drawn with. A saved model has these and up to three numbers a sweep; while a fit ends there are two
+      copies.
+    - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
+      all words ``2 (4 + b)`` a cell and 8 a word and slice. A CosineSlice has ``4 n_words`` a dimension.
+    - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
+      that is more.
+    - in a checkpoint all draws kept so far, the last state and 8 for each held-out cell, written as a whole.
 
     References
     ----------

@@ -372,6 +372,19 @@ class TestChain:
         model_of(n_samples=1, burn_in=1, progress=True).fit(planted()[2])
         assert "BPTF" in capsys.readouterr().err
 
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("asymmetric", [[], [1]])
+    def test_what_is_stored(self, dtype, asymmetric, tmp_path):
+        """As the notes of the class have it; names and shapes besides."""
+        model = model_of(dtype=dtype, asymmetric=asymmetric, checkpoint=tmp_path / "state").fit(planted()[2])
+        model.save(tmp_path / "model")
+        b, n_words, d, k, sweeps = np.dtype(dtype).itemsize, 60, 3, 2, 100
+        draw = b * n_words * d + 8 * k * d + 8 * k * d**2 * bool(asymmetric) + 8 * (d**2 + d + 1)
+        least = 40 * draw + 2 * 8 * sweeps
+        assert least < (tmp_path / "model").stat().st_size < least + 3000
+        state = b * n_words * d + 8 * k * d * (d + 1)
+        assert 40 * draw + state < (tmp_path / "state").stat().st_size < 40 * draw + state + 60 * sweeps
+
     def test_save(self, tmp_path):
         _, _, slices = planted()
         model = model_of(n_samples=3, callback=lambda draw: False).fit(slices)
