@@ -40,6 +40,7 @@ TITLES = {
     "tucker_sweep_r300": "Tucker, one sweep, 50,000 x 50,000 x 4, 2 million entries, rank 300",
     "tucker_als_r100": "Tucker fit, 5,000 x 5,000 x 4, rank 100",
     "bptf_sweep": "BPTF, one Gibbs sweep, 1,200,000 cells, D=40",
+    "bptf_redrawn": "BPTF, the same, 800,000 of the cells drawn anew",
     "plsa_sweep_t100": "PLSA, one sweep, 10,000 documents, T=100",
     "plsa_sweep_t1000": "PLSA, one sweep, 10,000 documents, T=1000",
     "cplsa_sweep_t100": "CPLSA, one sweep, 10,000 pairs, T=100",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FIELDS = ("table", "dataset", "row", "metric", "ours", "paper", "seconds")
+OPTIONAL = ("spread", "curve")
 
 
 def say(text: str) -> None:
@@ -22,7 +23,8 @@ def say(text: str) -> None:
 class Row:
     """One figure. `setting` and `best` are printed only: the JSON is the same for every paper.
 
-    `spread` is the standard deviation over the runs that `ours` is the mean of; only then it is in the JSON.
+    `spread` is the standard deviation over the runs that `ours` is the mean of, `curve` the values that `ours` is
+    the last of; only then they are in the JSON.
     """
 
     table: str
@@ -35,6 +37,7 @@ class Row:
     setting: str = ""
     best: bool = False
     spread: float | None = None
+    curve: tuple[float, ...] | None = None
 
 
 @dataclass
@@ -55,8 +58,8 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         rows = []
         for row in self.rows:
-            spread = {} if row.spread is None else {"spread": row.spread}
-            rows.append({name: getattr(row, name) for name in FIELDS} | spread)
+            optional = {name: getattr(row, name) for name in OPTIONAL if getattr(row, name) is not None}
+            rows.append({name: getattr(row, name) for name in FIELDS} | optional)
         return {"paper": self.paper, "split": self.split, "rows": rows}
 
 

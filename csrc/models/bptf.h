@@ -13,7 +13,7 @@
 //
 // Cost of a sweep over n cells at D dimensions: n D^2 multiply-adds for the words, which have a cell twice,
 // n D^2 / 2 for the slices, D^3 / 6 a word. Memory moved: a vector for each cell of a word, at random, from a
-// table that is a few MB. Products are in T and summed in T over 64 cells, then in double; the D x D system
+// table that is a few MB. Products are in T and summed in T over 256 cells, then in double; the D x D system
 // is double.
 
 #include <cstdint>

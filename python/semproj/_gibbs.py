@@ -26,14 +26,14 @@ from . import _core
 from ._threads import single_threaded_blas
 from ._types import Array
 
-# What a random number is for, besides a word's vector.
-CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START = range(7)
+# What a random number is for, besides a word's vector. New ones come last: numbers of the others stay as they are.
+CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START, PAIRS, NEW_CELLS = range(9)
 _CHUNK_WORDS = 4096
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Observed cells of a slice: each pair of words once."""
+    """Observed cells of a slice: each pair of words once, but for a few that are drawn (`_slices.Pairs`)."""
 
     rows: Array  # int32
     cols: Array
@@ -86,6 +86,9 @@ class Chain:
         self.slices = rng.normal(1.0, 0.1, (len(self.symmetric), n_components))
         matrices = rng.normal(scale=0.1, size=(len(self.symmetric), n_components, n_components))
         self.matrices = matrices + np.eye(n_components)
+        for k, each in enumerate(self.symmetric):
+            if not each:  # its vector is A's diagonal, here and after each draw of A
+                self.slices[k] = np.diag(self.matrices[k])
         self.alpha = 1.0
         self._listed: list[Cells] = []  # what the lists and classes of words are of
         self._lists: tuple[Array, Array, Array]
@@ -98,12 +101,16 @@ class Chain:
 
     def random(self, sweep: int, purpose: int, part: int = 0) -> np.random.Generator:
         """Numbers for one purpose in one sweep."""
-        return np.random.Generator(np.random.Philox(key=[self.seed, sweep << 24 | part << 8 | purpose]))
+        # As uint64: a list with numbers on both sides of 2^63 would become floats, and seeds would meet.
+        key = np.array([self.seed, sweep << 24 | part << 8 | purpose], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
 
     def sweep(self, slices: Sequence[Cells], sweep: int) -> tuple[float, float]:
         """Draw everything once, given cells. Returns the sums of squares and of sizes of residuals before."""
         with single_threaded_blas():
             squares, sizes = self.residuals(slices)
+            if not np.isfinite(squares):
+                raise ValueError(f"slices: errors are not finite before sweep {sweep}; values are too large")
             n = sum(map(len, slices))
             freedom = self.d + self.prior.extra_freedom
             self.alpha = self.random(sweep, PRECISION).gamma((freedom + n) / 2, 2 / (1 + squares))
@@ -238,6 +245,7 @@ class Chain:
         system = self.alpha * gram + np.kron(np.eye(d), precision)
         linear = self.alpha * total.ravel() + np.tile(precision @ mean, d)
         self.matrices[k] = _draw_normal(system, linear, self.random(sweep, SLICE, k)).reshape(d, d)
+        self.slices[k] = np.diag(self.matrices[k])
 
     def _draw_prior(self, n: int, total: Array, gram: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """Precision and mean of n vectors with this sum and Gram matrix."""

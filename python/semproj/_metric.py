@@ -53,7 +53,8 @@ def learn_metric(
         Whether A is to be symmetric. Then it does not matter in which order a pair is given.
     max_iter : int, default 500
     tol : float, default 1e-6
-        The largest element of the gradient in the end, over that for ``A = 0``.
+        The largest element of the gradient in the end, over that for ``A = 0``; over that at `centre` if ``A = 0``
+        has none. There is a warning when it stays larger.
     n_threads : int or None
 
     Returns
@@ -97,16 +98,18 @@ def learn_metric(
         return float(left @ left) / n + reg * float(np.vdot(off, off)), gradient.ravel()
 
     with single_threaded_blas():
-        scale = float(np.abs(objective(np.zeros(d * d))[1]).max())
+        nothing, start = (float(np.abs(objective(A)[1]).max()) for A in (np.zeros(d * d), zero.ravel()))
+        scale = nothing or start
         options = {"maxiter": max_iter, "gtol": tol * scale, "ftol": 0.0, "maxfun": 10 * max_iter}
         found = minimize(objective, zero.ravel(), jac=True, method="L-BFGS-B", options=options)
         steepest = float(np.abs(found.jac).max())
     if not np.isfinite(found.fun):
         raise ValueError("values: the squared error is not finite; values or vectors are too large")
-    if steepest > tol * scale and found.nit >= max_iter:
+    if steepest > tol * scale:
+        advice = "a larger max_iter or reg" if found.nit >= max_iter else "a larger tol or reg"
         warnings.warn(
-            f"the gradient is {steepest / scale:.1e} of that for A = 0 after {found.nit} steps, and was to be "
-            f"{tol:g}; a larger max_iter or reg may help",
+            f"the gradient is {steepest / scale:.1e} of that for A = {'0' if nothing else 'centre'} after "
+            f"{found.nit} steps, and was to be {tol:g}; {advice} may help",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -19,7 +19,9 @@ class Draw:
     Attributes
     ----------
     sweep : int
-    word_vectors, perspective_vectors : array
+    word_vectors : array of shape (n_words, n_components)
+        Read-only, and the chain's own: the next sweep changes them. Copy what is to be kept.
+    perspective_vectors : array of shape (n_slices, n_components)
     alpha : float
         The precision of cells.
     train_mae : float
@@ -77,7 +79,9 @@ class Run:
         held_out_mae = None if self._held_out is None else self._held_out_error(self._held_out, keep)
         if held_out_mae is not None:
             self._traces["held_out_mae"].append(held_out_mae)
-        return Draw(sweep, chain.words, chain.slices.copy(), float(chain.alpha), train_mae, held_out_mae)
+        words = chain.words
+        words.flags.writeable = False  # of this view: a callback that wrote to it would change the chain
+        return Draw(sweep, words, chain.slices.copy(), float(chain.alpha), train_mae, held_out_mae)
 
     def keep(self) -> None:
         """Keep the draw of the sweep that was done last."""
@@ -111,7 +115,7 @@ class Run:
         arrays |= {f"held_out_{k}": total for k, total in enumerate(self._held_out_sum)}
         arrays |= {"words": np.ascontiguousarray(chain.words), "slices": chain.slices, "matrices": chain.matrices}
         scalars = {"sweep": self.sweep, "kept": self.kept, "alpha": float(chain.alpha), "traces": self._traces}
-        return arrays, scalars
+        return arrays, {**scalars, "key": chain.seed}
 
     def _restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         chain = self._chain
@@ -146,7 +150,9 @@ def effective_sample_size(trace: Any) -> float:
 
     Returns
     -------
-    float, at most about the number of draws; of a constant trace, 1
+    float
+        Of a constant trace, 1. Draws that swing from side to side are worth more than independent ones; how much
+        more n of them cannot show, so that ``n log10(n)`` is the most (n, for less than ten).
 
     Examples
     --------
@@ -170,4 +176,4 @@ def effective_sample_size(trace: Any) -> float:
     pairs = correlation[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
     positive = pairs[: int(np.argmax(pairs <= 0))] if (pairs <= 0).any() else pairs
     total = 2 * np.minimum.accumulate(positive).sum() - 1
-    return float(n / max(total, 1.0 / n))
+    return float(min(n / max(total, 1.0 / n), n * max(1.0, np.log10(n))))

@@ -10,9 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from . import _core
-from ._gibbs import CELLS, Cells, Chain
+from ._gibbs import CELLS, PAIRS, Cells, Chain
 from ._persist import checksum
 from ._types import Array
+from ._validation import check_sparse
+
+_CROWDED = 32  # times as many pairs as are drawn: if there are fewer, none is drawn twice
+_LARGEST = 1e145  # of a cell's size: sums of squares stay finite in double
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,84 @@ class Place:
     def n_threads(self) -> int:
         return self.chain.n_threads
 
-    def random(self) -> np.random.Generator:
-        return self.chain.random(self.sweep, CELLS, self.slice)
+    def random(self, purpose: int = CELLS) -> np.random.Generator:
+        return self.chain.random(self.sweep, purpose, self.slice)
 
-    def draw_pairs(
-        self, words: Array, n_words: int, n: int, *, ordered: bool = False, excluded: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Pairs of different words out of some, each drawn by itself; none whose key is excluded."""
-        keys = np.empty(0, np.int64) if excluded is None else excluded
+
+class Pairs:
+    """Pairs of different words that may be drawn.
+
+    Parameters
+    ----------
+    words : int32 array
+        Out of which pairs are made, sorted.
+    n_words : int
+        Of all.
+    ordered : bool
+        Whether (i, j) and (j, i) are two pairs.
+    excluded : int64 array
+        Keys ``i * n_words + j`` of pairs not to be drawn, sorted; unordered ones with i < j.
+    """
+
+    def __init__(
+        self, words: Array, n_words: int, *, ordered: bool = False, excluded: Array | None = None
+    ) -> None:
+        self._words, self._n_words, self._ordered = words, n_words, ordered
+        self._excluded = np.empty(0, np.int64) if excluded is None else excluded
+        every = len(words) * (len(words) - 1)
+        self.available = (every if ordered else every // 2) - len(self._excluded)
+        self._excluded_places: Array | None = None
+
+    def draw(self, n: int, at: Place) -> tuple[Array, Array]:
+        """`n` pairs, or all if there are fewer.
+
+        Where more than a 32nd of all is asked for they are `n` different ones. Otherwise each is drawn by itself,
+        which is cheaper, and a pair may be there twice: of those drawn, one in 64 at most is expected to be.
+        """
+        if _CROWDED * n > self.available:
+            places = at.random(PAIRS).choice(self.available, min(n, self.available), replace=False, shuffle=False)
+            return self._at(places)
         found: tuple[Array, Array] = _core.draw_pairs(
-            words, n_words, n, ordered, keys, self.chain.seed, self.sweep, self.slice, self.n_threads
+            self._words,
+            self._n_words,
+            n,
+            self._ordered,
+            self._excluded,
+            at.chain.seed,
+            at.sweep,
+            at.slice,
+            at.n_threads,
         )
         return found
+
+    # The pair at place p of all is of the word at p % m and the one p // m + 1 after it, around the circle of m
+    # words: for ordered pairs, and for unordered ones too, whose places end half way round.
+
+    def _at(self, places: Array) -> tuple[Array, Array]:
+        """Pairs at places among those that are not excluded."""
+        m = len(self._words)
+        if self._excluded_places is None:
+            self._excluded_places = self._places_of_excluded()
+        places = skip(places, self._excluded_places)
+        i, j = places % m, (places % m + places // m + 1) % m
+        if not self._ordered:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        return self._words[i], self._words[j]
+
+    def _places_of_excluded(self) -> Array:
+        m = len(self._words)
+        i, j = (np.searchsorted(self._words, each) for each in np.divmod(self._excluded, self._n_words))
+        if not self._ordered:
+            i, j = np.where(2 * (j - i) > m, j, i), np.where(2 * (j - i) > m, i, j)
+        return np.sort(((j - i) % m - 1) * m + i)
+
+
+def skip(places: Array, excluded: Array) -> Array:
+    """Places among those that are not excluded as places among all; `excluded` is sorted."""
+    # Before the e-th excluded place p there are p - e others.
+    others_before = excluded - np.arange(len(excluded))
+    found: Array = places + np.searchsorted(others_before, places, side="right")
+    return found
 
 
 class CosineSlice:
@@ -69,6 +139,7 @@ class CosineSlice:
         self._unit = np.zeros((len(unit), _core.padded(max(unit.shape[1], 1))), np.float32)
         self._unit[:, : unit.shape[1]] = unit
         self.known = np.flatnonzero(lengths[:, 0] > 0).astype(np.int32)
+        self._pairs = Pairs(self.known, len(self))
 
     def __len__(self) -> int:
         return len(self._unit)
@@ -90,9 +161,42 @@ class CosineSlice:
         return found
 
     def draw(self, n: int, at: Place, dtype: Any) -> Cells:
-        """Random pairs of known words."""
-        rows, cols = at.draw_pairs(self.known, len(self), n)
+        """Random pairs of known words; see :class:`Pairs`."""
+        rows, cols = self._pairs.draw(n, at)
         return Cells(rows, cols, self.values(rows, cols, at.n_threads).astype(dtype, copy=False))
+
+
+def given_cells(matrix: Any, dtype: Any, name: str) -> tuple[Array, Array, Array, tuple[int, int]]:
+    """Rows, columns and values of a sparse matrix, and its shape, checked."""
+    if not sparse.issparse(matrix):
+        raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
+    if len(matrix.shape) != 2:
+        raise ValueError(f"{name}: expected a matrix, got {len(matrix.shape)} dimensions")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected numbers, got dtype {matrix.dtype}")
+    check_sparse(matrix, name)
+    found = matrix.tocoo()
+    with np.errstate(over="ignore"):
+        values = found.data.astype(dtype)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
+    largest = float(np.abs(values).max(initial=0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"{name}: values up to {largest:g} are too large to be squared; expected them scaled down"
+        )
+    return found.row.astype(np.int64), found.col.astype(np.int64), values, found.shape
+
+
+def each_once(rows: Array, cols: Array, values: Array, shape: tuple[int, int], name: str) -> tuple[Array, Array]:
+    """Sorted keys ``row * n_cols + col`` of the cells, and where each comes first; other values are refused."""
+    keys, first, inverse = np.unique(rows * shape[1] + cols, return_index=True, return_inverse=True)
+    contradicted = values != values[first][inverse]
+    if contradicted.any():
+        at = int(np.flatnonzero(contradicted)[0])
+        other = values[first][inverse[at]]
+        raise ValueError(f"{name}: cell ({rows[at]}, {cols[at]}) is given as {other} and as {values[at]}")
+    return keys, first
 
 
 class ObservedSlice:
@@ -107,44 +211,33 @@ class ObservedSlice:
     """
 
     def __init__(self, matrix: Any, *, symmetric: bool, dtype: Any, name: str) -> None:
-        if not sparse.issparse(matrix):
-            raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
-        found = matrix.tocoo()
-        if found.shape[0] != found.shape[1]:
-            raise ValueError(f"{name}: expected a square matrix, got shape {found.shape}")
-        rows, cols = found.row.astype(np.int64), found.col.astype(np.int64)
-        values = found.data.astype(dtype)
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
+        rows, cols, values, shape = given_cells(matrix, dtype, name)
+        if shape[0] != shape[1]:
+            raise ValueError(f"{name}: expected a square matrix, got shape {shape}")
         if (rows == cols).any():
             word = int(rows[rows == cols][0])
             raise ValueError(f"{name}: cell ({word}, {word}) relates a word to itself; expected pairs of words")
         if symmetric:
             rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
-        self.symmetric, self._n_words = symmetric, found.shape[0]
-        keys, first, inverse = np.unique(rows * self._n_words + cols, return_index=True, return_inverse=True)
-        contradicted = values != values[first][inverse]
-        if contradicted.any():
-            at = int(np.flatnonzero(contradicted)[0])
-            other = values[first][inverse[at]]
-            raise ValueError(f"{name}: cell ({rows[at]}, {cols[at]}) is given as {other} and as {values[at]}")
-        self._keys = keys
+        self.symmetric, self._n_words = symmetric, shape[0]
+        keys, first = each_once(rows, cols, values, shape, name)
         self.cells = Cells(rows[first].astype(np.int32), cols[first].astype(np.int32), values[first], symmetric)
         self.known = np.unique(np.concatenate([self.cells.rows, self.cells.cols]))
+        self._missing = Pairs(self.known, shape[0], ordered=not symmetric, excluded=keys)
 
     def __len__(self) -> int:
         return int(self._n_words)
 
     def draw(self, n: int | None, zeros: float, at: Place) -> Cells:
-        """All cells or `n` of them at random, and for each so many missing ones as zeros."""
+        """All cells or `n` of them at random, and for each so many missing ones as zeros, if there are; see
+        :class:`Pairs`."""
         cells = self.cells
         if n is not None and n < len(cells):
             kept = np.sort(at.random().choice(len(cells), n, replace=False))
             cells = Cells(cells.rows[kept], cells.cols[kept], cells.values[kept], self.symmetric)
         if zeros == 0:
             return cells
-        n_zeros = round(zeros * len(cells))
-        rows, cols = at.draw_pairs(self.known, len(self), n_zeros, ordered=not self.symmetric, excluded=self._keys)
+        rows, cols = self._missing.draw(round(zeros * len(cells)), at)
         return Cells(
             np.concatenate([cells.rows, rows]),
             np.concatenate([cells.cols, cols]),
@@ -167,10 +260,15 @@ class ObservedSlice:
 Slice = CosineSlice | ObservedSlice
 
 
-def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:
-    """Slices of equal size, checked."""
+def check_list(slices: Any) -> None:
+    """One or more things in a list."""
     if not isinstance(slices, (list, tuple)) or not slices:
         raise TypeError("slices: expected a list of at least one sparse matrix or CosineSlice")
+
+
+def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:
+    """Slices of equal size, checked."""
+    check_list(slices)
     found: list[Slice] = []
     for k, each in enumerate(slices):
         if isinstance(each, CosineSlice):
@@ -182,6 +280,10 @@ def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> l
     sizes = {len(each) for each in found}
     if len(sizes) > 1:
         raise ValueError(f"slices: expected one number of words for all, got {sorted(sizes)}")
+    if sizes == {0}:
+        raise ValueError("slices: expected at least one word, got none")
+    if any(k >= len(found) for k in asymmetric):
+        raise ValueError(f"asymmetric: there are {len(found)} slices, got {tuple(map(int, asymmetric))}")
     return found
 
 
@@ -198,7 +300,9 @@ class Plan:
 
     def __init__(self, slices: list[Slice], zeros: Any, cells: Sequence[int | str | None] | None) -> None:
         self.slices = slices
-        self._zeros = _per_slice(zeros, slices)
+        self._zeros = zeros_of_slices(zeros, [isinstance(each, CosineSlice) for each in slices])
+        if cells is not None and (isinstance(cells, str) or not isinstance(cells, (Sequence, np.ndarray))):
+            raise TypeError(f"cells: expected a sequence, one for each of {len(slices)} slices, got {cells!r}")
         self._cells = (
             ["match" if isinstance(each, CosineSlice) else None for each in slices]
             if cells is None
@@ -220,7 +324,13 @@ class Plan:
     def hold_out(self, share: float, rng: np.random.Generator) -> list[Cells]:
         """Take a share of the cells of all observed slices out, and return them; none of a slice of cosines."""
         nothing = Cells(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-        return [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
+        held = [each.split(share, rng) if isinstance(each, ObservedSlice) else nothing for each in self.slices]
+        if not any(map(len, held)):
+            sizes = [len(each.cells) if isinstance(each, ObservedSlice) else 0 for each in self.slices]
+            raise ValueError(
+                f"held_out: expected a share with at least one of {sizes} observed cells, got {share:g}"
+            )
+        return held
 
     def draw(self, chain: Chain, sweep: int) -> list[Cells]:
         """The cells of a sweep."""
@@ -236,64 +346,17 @@ class Plan:
         return drawn
 
 
-def _per_slice(zeros: Any, slices: list[Slice]) -> list[float]:
-    values = np.asarray(zeros, np.float64)
-    if values.ndim == 0:
-        found = [0.0 if isinstance(each, CosineSlice) else float(values) for each in slices]
-    else:
-        found = values.tolist()
-    if len(found) != len(slices):
-        raise ValueError(f"zeros: expected a number, or one for each of {len(slices)} slices, got {zeros!r}")
-    for value, each in zip(found, slices, strict=True):
-        if not (np.isfinite(value) and value >= 0) or (value > 0 and isinstance(each, CosineSlice)):
+def zeros_of_slices(zeros: Any, cosines: Sequence[bool]) -> list[float]:
+    """For each slice, given one number for those without cosines or one for each."""
+    try:
+        values = np.asarray(zeros)
+    except ValueError:  # sequences of several lengths
+        values = np.empty((0, 0))
+    per_slice = values.ndim == 1 and len(values) == len(cosines)
+    if values.dtype.kind not in "iuf" or not (values.ndim == 0 or per_slice):
+        raise ValueError(f"zeros: expected a number, or one for each of {len(cosines)} slices, got {zeros!r}")
+    found = [float(x) for x in values] if per_slice else [0.0 if each else float(values) for each in cosines]
+    for value, each in zip(found, cosines, strict=True):
+        if not (np.isfinite(value) and value >= 0) or (value > 0 and each):
             raise ValueError(f"zeros: expected numbers of at least 0, and 0 for slices of cosines, got {zeros!r}")
     return found
-
-
-class NewWords:
-    """Cells between new words and known ones."""
-
-    def __init__(self, slices: Sequence[Any], symmetric: Sequence[bool], n_words: int, dtype: Any) -> None:
-        if len(slices) != len(symmetric):
-            raise ValueError(f"slices: expected one for each of {len(symmetric)} slices, got {len(slices)}")
-        self._symmetric, self._n_words, self._dtype = symmetric, n_words, dtype
-        self._slices: list[CosineSlice | Cells | None] = []
-        counts = set()
-        for k, each in enumerate(slices):
-            if each is None:
-                self._slices.append(None)
-            elif isinstance(each, CosineSlice):
-                counts.add(len(each) - n_words)
-                self._slices.append(each)
-            else:
-                found = each.tocoo()
-                if found.shape[1] != n_words:
-                    raise ValueError(
-                        f"slices[{k}]: expected a column for each of {n_words} words, got {found.shape}"
-                    )
-                counts.add(found.shape[0])
-                rows, cols = found.row.astype(np.int32) + np.int32(n_words), found.col.astype(np.int32)
-                self._slices.append(Cells(rows, cols, found.data.astype(dtype), symmetric[k]))
-        if len(counts) != 1 or min(counts) < 1:
-            raise ValueError(f"slices: expected the same number of new words in all, got {sorted(counts)}")
-        self.count = counts.pop()
-
-    def draw(self, neighbours: int, chain: Chain, sweep: int) -> list[Cells]:
-        """The cells of a sweep: of cosines, each new word with some known ones."""
-        drawn = []
-        for k, each in enumerate(self._slices):
-            if each is None:
-                empty = np.empty(0, np.int32)
-                drawn.append(Cells(empty, empty, np.empty(0, self._dtype), self._symmetric[k]))
-            elif isinstance(each, Cells):
-                drawn.append(each)
-            else:
-                new, old = (each.known[part] for part in (each.known >= self._n_words, each.known < self._n_words))
-                n = min(neighbours, len(old))
-                rows = np.repeat(new, n).astype(np.int32)
-                rng = chain.random(sweep, CELLS, k)
-                chosen = [rng.choice(old, n, replace=False) for _ in new]
-                cols = np.concatenate([*chosen, old[:0]]).astype(np.int32)
-                values = each.values(rows, cols, chain.n_threads).astype(self._dtype, copy=False)
-                drawn.append(Cells(rows, cols, values))
-        return drawn

@@ -15,12 +15,13 @@ from ._base import progress_bar
 from ._checkpoint import Checkpoint
 from ._gibbs import CELLS, Chain, apply
 from ._metric import check_word_numbers, learn_metric
+from ._newwords import NewWords
 from ._persist import Persistent, checksum
 from ._sampling import Draw, Run, effective_sample_size
-from ._slices import CosineSlice, NewWords, ObservedSlice, Plan, as_slices
+from ._slices import CosineSlice, ObservedSlice, Plan, as_slices
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_choice, check_integer, check_real, seed_key
+from ._validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
 
 __all__ = ["BPTF", "CosineSlice", "Draw", "effective_sample_size", "learn_metric"]
 
@@ -38,26 +39,29 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     burn_in : int, default 30
         Sweeps that are not kept.
     n_samples : int, default 200
-        Draws that are kept, one in each `thin` sweeps. They take ``4 n_words n_components`` bytes each.
+        Draws that are kept, one in each `thin` sweeps. They take about ``4 n_words n_components`` bytes each in
+        float32; see the notes.
     thin : int, default 1
     zeros : float or sequence of float, default 0
         For each observed cell of a slice, so many of its missing cells are taken for zeros, others in every sweep.
         It keeps a slice that has only strong relations from making everything related. Words without cells in the
-        slice get none.
+        slice get none. All missing cells are zeros if there are no more.
     cells : sequence of (int, "match" or None), optional
         How many cells of each slice to use in a sweep, drawn anew each time. None: all of them. "match": as many
-        as the first slice has in that sweep, so that it weighs as much. Slices of cosines match by default.
+        as the first slice has in that sweep, so that it weighs as much. Slices of cosines match by default. A
+        slice that has fewer gives all.
     asymmetric : sequence of int, default ()
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0
-        Share of observed cells to keep out, for `held_out_mae_`.
+        Share of the observed cells of each slice to keep out, for `held_out_mae_`.
     checkpoint : path-like, optional
         Where the state is written, every `checkpoint_every` sweeps. A fit with the same parameters and data goes
-        on from there, to the same bits.
+        on from there, to the same bits; with `random_state` None by the seed in the file.
     checkpoint_every : int, default 10
     callback : callable, optional
         Called with a :class:`Draw` after each sweep; a true result ends the fit, for instance when a measure on
-        development data no longer rises. Its `word_vectors` may not be changed.
+        development data no longer rises. Its `word_vectors` are read-only and the next sweep's as well: copy them
+        to keep them.
     dtype : "float32" or "float64"
     random_state : int, RandomState instance or None
     n_threads : int or None
@@ -68,6 +72,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     samples_ : array of shape (n_draws, n_words, n_components)
         Word vectors of the draws that are kept.
     perspective_samples_ : array of shape (n_draws, n_slices, n_components)
+        P of symmetric slices; of asymmetric ones the diagonal of A.
     matrix_samples_ : array of shape (n_draws, n_slices, n_components, n_components)
         A of asymmetric slices; empty without any.
     alpha_ : array of shape (n_iter_,)
@@ -90,6 +95,18 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     A sweep over n cells costs about ``3/2 n D^2`` multiply-adds, an asymmetric slice ``n_words D^4 / 4 + D^6 / 3``
     more.
+
+    What is stored, in bytes, with b = 4 for float32 and 8 for float64:
+
+    - of each draw that is kept ``b n_words D`` for the words and, in double, ``8 K D`` for K slices, ``8 K D^2``
+      for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
+      words are drawn with. A saved model has these and up to three numbers a sweep; while a fit ends there are two
+      copies.
+    - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
+      all words ``2 (4 + b)`` a cell and 8 a word and slice. A CosineSlice has ``4 n_words`` a dimension.
+    - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
+      that is more.
+    - in a checkpoint all draws kept so far, the last state and 8 for each held-out cell, written as a whole.
 
     References
     ----------
@@ -157,6 +174,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.progress = progress
 
+    @keeps_previous_fit
     def fit(self, slices: Sequence[Any], y: Any = None) -> BPTF:
         """Run the chain.
 
@@ -175,9 +193,11 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
         plan = Plan(observed, self.zeros, self.cells)
         symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
-        if any(k >= len(observed) for k in self.asymmetric):
-            raise ValueError(f"asymmetric: there are {len(observed)} slices, got {tuple(self.asymmetric)}")
         key = seed_key(self.random_state)
+        state = Checkpoint(self.checkpoint, self._identity(slices, key))
+        resumed = state.load()
+        if resumed is not None and self.random_state is None:
+            key = int(resumed[1]["key"])
         chain = Chain(
             len(observed[0]),
             int(self.n_components),
@@ -186,9 +206,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             n_threads=resolve_threads(self.n_threads),
             dtype=np.dtype(self.dtype),
         )
-        state = Checkpoint(self.checkpoint, self._identity(slices))
-        held_out = plan.hold_out(self.held_out, chain.random(0, CELLS)) if self.held_out > 0 else None
-        run = Run(chain, plan, held_out, resumed=state.load())
+        held_out = plan.hold_out(float(self.held_out), chain.random(0, CELLS)) if self.held_out > 0 else None
+        run = Run(chain, plan, held_out, resumed=resumed)
         last = self.burn_in + self.n_samples * self.thin
         with single_threaded_blas(), progress_bar(self.progress, "BPTF", last, "sweep") as bar:
             bar.update(run.sweep)
@@ -216,7 +235,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     @property
     def perspective_vectors_(self) -> Array:
-        """Those of the last draw, of shape (n_slices, n_components)."""
+        """Those of the last draw, of shape (n_slices, n_components); the diagonal of A for an asymmetric slice."""
         check_is_fitted(self, "samples_")
         vectors: Array = self.perspective_samples_[-1]
         return vectors
@@ -260,23 +279,47 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         return mean, np.sqrt(np.maximum(variance, 0)).reshape(rows.shape)[()]
 
     def perspective_correlations(self) -> Array:
-        """How much slices have to do with each other: cosines of their vectors, averaged over the draws."""
-        check_is_fitted(self, "samples_")
-        P = self.perspective_samples_.astype(np.float64)
-        P /= np.maximum(np.linalg.norm(P, axis=2, keepdims=True), np.finfo(np.float64).tiny)
-        correlations: Array = np.einsum("mkd,mld->kl", P, P) / len(P)
-        return correlations
+        """How much slices have to do with each other: cosines of their vectors, averaged over the draws.
 
-    def add_words(self, slices: Sequence[Any], *, neighbours: int = 100) -> BPTF:
+        Of an asymmetric slice the whole matrix A is taken, and of a symmetric one beside it the diagonal matrix of
+        its vector, which has the same cosines: that of matrices M and N is ``sum(M * N) / |M| |N|``.
+
+        Returns
+        -------
+        float64 array of shape (n_slices, n_slices)
+        """
+        check_is_fitted(self, "samples_")
+        total = np.zeros((len(self._symmetric), len(self._symmetric)))
+        for m, vectors in enumerate(self.perspective_samples_.astype(np.float64)):
+            flat = vectors
+            if not all(self._symmetric):
+                flat = np.array(
+                    [
+                        np.diag(vectors[k]).ravel() if symmetric else self.matrix_samples_[m, k].ravel()
+                        for k, symmetric in enumerate(self._symmetric)
+                    ]
+                )
+            unit = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            total += unit @ unit.T
+        return total / len(self.samples_)
+
+    def add_words(
+        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, neighbours: int = 100
+    ) -> BPTF:
         """Draw vectors of new words against the known ones (section 3.2.1), which stay as they are.
 
         The other way to cover words that a slice lacks is to fit them with all others, which takes longer.
 
         Parameters
         ----------
-        slices : list of (sparse matrix of shape (n_new, n_words), CosineSlice or None)
-            For each slice what is known of the new words. A CosineSlice has the known words first, then the new
-            ones.
+        slices : list of (sparse matrix of shape (n_new, n_words), pair of matrices, CosineSlice or None)
+            For each slice what is known of the new words. In an asymmetric slice the matrix has the cells from new
+            words to known ones; a pair has those and, in a matrix of shape (n_words, n_new), the ones from known
+            words to new ones, and may have None for one of them. A CosineSlice has the known words first, then
+            the new ones.
+        zeros : float or sequence of float, default 0
+            For each observed cell of a new word in a slice, so many of the known words that it has no cell with
+            are taken for zeros, others in every draw. The `zeros` of the fit are not used.
         neighbours : int, default 100
             Known words that a new one is compared with in each draw, by a slice of cosines.
 
@@ -287,7 +330,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "samples_")
         check_integer(neighbours, "neighbours", low=1)
         n_draws, n_words, d = self.samples_.shape
-        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype)
+        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
         threads = resolve_threads(self.n_threads)
         chain = Chain(
             n_words + new.count, d, self._symmetric, seed=self._key, n_threads=threads, dtype=self.samples_.dtype
@@ -306,29 +349,38 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             prior = self._priors[m, : d * d].reshape(d, d), self._priors[m, d * d : -1]
             chain.draw_words(lists, prior, everything, sweep)
             samples[m] = chain.words
+        if not np.isfinite(samples).all():
+            raise ValueError("slices: vectors of new words are not finite; values are too large")
         extended = BPTF(**self.get_params(deep=False))
         for name in (*self._arrays, *self._scalars):
             setattr(extended, name, getattr(self, name))
         extended.samples_ = samples
         return extended
 
-    def _identity(self, slices: Sequence[Any]) -> dict[str, Any]:
+    def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
         if self.checkpoint is None:
             return {}
-        names = ("n_components", "burn_in", "n_samples", "thin", "held_out", "dtype")
-        seed = int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None
         return {
             "class": "BPTF",
-            **{name: getattr(self, name) for name in names},
+            **{name: int(getattr(self, name)) for name in ("n_components", "burn_in", "n_samples", "thin")},
+            "held_out": float(self.held_out),
+            "dtype": self.dtype,
+            **self._plain_sequences(),
             "zeros": np.ravel(self.zeros).tolist(),
-            "cells": None if self.cells is None else list(self.cells),
-            "asymmetric": list(self.asymmetric),
-            "random_state": seed,
+            "random_state": None if self.random_state is None else key,
             "slices": [_fingerprint(each) for each in slices],
         }
 
+    def _plain_sequences(self) -> dict[str, Any]:
+        """Parameters that may be arrays, as lists of Python's numbers, which JSON has."""
+        plain = {
+            name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")
+        }
+        return {name: _plain(value) for name, value in plain.items()}
+
     def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), "callback": None, "checkpoint": None}
+        plain = self._plain_sequences()
+        return {**super()._get_parameters_to_save(), **plain, "callback": None, "checkpoint": None}
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
@@ -337,6 +389,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             check_integer(getattr(self, name), name, low=1)
         check_real(self.held_out, "held_out", low=0, high=0.9)
         check_choice(self.dtype, "dtype", ("float32", "float64"))
+        if not isinstance(self.asymmetric, (Sequence, np.ndarray)) or np.ndim(self.asymmetric) != 1:
+            raise TypeError(f"asymmetric: expected a sequence of numbers of slices, got {self.asymmetric!r}")
         for k in self.asymmetric:
             check_integer(k, "asymmetric", low=0)
         if self.callback is not None and not callable(self.callback):
@@ -344,6 +398,12 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
             raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
         resolve_threads(self.n_threads)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _padded(vectors: Array) -> Array:

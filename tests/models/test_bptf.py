@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial import distance
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
+from semproj._gibbs import SLICE_PRIOR, Chain
+from semproj._slices import Pairs, Place
 from tests.conftest import same_bits
-
-
-def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
-    """Vectors, two slices with some of their cells, and the whole matrices."""
-    rng = np.random.default_rng(seed)
-    V, P = rng.standard_normal((n_words, d)), rng.uniform(0.5, 1.5, (2, d)) * [[1], [-1]]
-    wholes, slices = [], []
-    i, j = np.triu_indices(n_words, 1)
-    for k in range(2):
-        whole = (V * P[k]) @ V.T
-        kept = rng.random(len(i)) < share
-        values = whole[i[kept], j[kept]] + noise * rng.standard_normal(kept.sum())
-        wholes.append(whole)
-        slices.append(sp.coo_array((values, (i[kept], j[kept])), shape=(n_words, n_words)))
-    return V, wholes, slices
-
-
-def model_of(d=3, **parameters):
-    return BPTF(d, **{"burn_in": 60, "n_samples": 40, "random_state": 0, **parameters})
-
-
-def every_pair(n):
-    return np.triu_indices(n, 1)
+from tests.models.interrupting import Stop, interrupted
+from tests.models.relating import every_pair, model_of, planted, surprise, whitened
 
 
 class TestRecovery:
@@ -59,6 +43,26 @@ class TestRecovery:
         model = model_of(asymmetric=[0]).fit([matrix])
         assert np.abs(model.predict(i, j) - whole[i, j]).mean() < 0.1
         assert model.predict(3, 4) != model.predict(4, 3)
+
+    def test_correlations_with_an_asymmetric_slice(self):
+        """Slices 0 and 1 are the same, one with a vector and one with a matrix; slice 2 is skew."""
+        V, _, slices = planted()
+        rng = np.random.default_rng(0)
+        turn = rng.standard_normal((3, 3))
+        skew = V @ (turn - turn.T) @ V.T
+        given = [slices[0], (slices[0] + slices[0].T).tocoo(), sp.coo_array(skew - np.diag(np.diag(skew)))]
+        model = model_of(asymmetric=[1, 2]).fit(given)
+        found = model.perspective_correlations()
+        np.testing.assert_allclose(np.diag(found), 1)
+        assert found[0, 1] == found[1, 0] > 0.95
+        assert np.abs(found[2, :2]).max() < 0.1
+        for k in (1, 2):
+            diagonals = np.diagonal(model.matrix_samples_[:, k], axis1=1, axis2=2)
+            assert same_bits(np.ascontiguousarray(diagonals), model.perspective_samples_[:, k].copy())
+        # The cosine of matrices is that of vectors where they are diagonal.
+        P = model_of(n_samples=1).fit(slices)
+        cosine = 1 - distance.cosine(*P.perspective_vectors_)
+        assert P.perspective_correlations()[0, 1] == pytest.approx(cosine)
 
     def test_one_order_or_both(self):
         _, _, slices = planted(share=0.5)
@@ -131,6 +135,57 @@ class TestCells:
         assert seen == [[n, n], [3 * n, 3 * n], [50, 70], [50, 50]]
 
 
+class TestPairs:
+    """Pairs that are drawn in a sweep: different ones, of those that there are."""
+
+    def at(self, sweep=1):
+        return Place(Chain(30, 2, [True], seed=0, n_threads=1), sweep, 0)
+
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("n_known", [1, 2, 3, 6, 9])
+    def test_all_that_there_are(self, n_known, ordered):
+        rng = np.random.default_rng(n_known)
+        words = np.sort(rng.choice(30, n_known, replace=False)).astype(np.int32)
+        every = {(i, j) for i in words for j in words if (i != j if ordered else i < j)}
+        keys = np.sort([i * 30 + j for i, j in every]).astype(np.int64)
+        for n_excluded in {0, len(keys) // 3, len(keys)}:
+            excluded = np.sort(rng.choice(keys, n_excluded, replace=False)) if n_excluded else keys[:0]
+            pairs = Pairs(words, 30, ordered=ordered, excluded=excluded)
+            rows, cols = pairs.draw(1000, self.at())
+            assert rows.dtype == cols.dtype == np.int32
+            assert sorted(rows * 30 + cols) == sorted(set(keys) - set(excluded))
+
+    def test_equally_often(self):
+        words = np.array([2, 3, 5, 7, 11, 13], np.int32)
+        pairs = Pairs(words, 30, excluded=np.array([2 * 30 + 3, 2 * 30 + 13, 5 * 30 + 11]))
+        drawn = [np.stack(pairs.draw(4, self.at(sweep))) for sweep in range(3000)]
+        keys = [np.unique(rows * 30 + cols) for rows, cols in drawn]
+        assert {len(each) for each in keys} == {4}
+        _, counts = np.unique(np.concatenate(keys), return_counts=True)
+        assert len(counts) == 12
+        # Of 3000 x 4 places; a pair has a third of the sweeps, with a variance of 2/3 of the mean.
+        assert np.abs(counts - 1000).max() < 4 * np.sqrt(1000 * 2 / 3)
+
+    def test_of_a_sweep(self, monkeypatch):
+        seen = []
+        original = sj._gibbs.Chain.sweep
+
+        def sweep(self, slices, number):
+            seen.append([(cells.rows, cells.cols, cells.values) for cells in slices])
+            return original(self, slices, number)
+
+        monkeypatch.setattr(sj._gibbs.Chain, "sweep", sweep)
+        i, j = every_pair(5)
+        nine = sp.coo_array((np.ones(9), (i[1:], j[1:])), shape=(5, 5))
+        cosines = CosineSlice(np.vstack([np.eye(3), np.zeros((2, 3))]))
+        model_of(2, zeros=2.0, cells=[None, 1000], n_samples=1, burn_in=0).fit([nine, cosines])
+        ((first, second),) = seen
+        assert sorted(zip(first[0], first[1], first[2], strict=True)) == [
+            (0, 1, 0.0), *((a, b, 1.0) for a, b in zip(i[1:], j[1:], strict=True))
+        ]  # fmt: skip
+        assert sorted(zip(second[0], second[1], strict=True)) == [(0, 1), (0, 2), (1, 2)]
+
+
 class TestChain:
     def test_bits_for_any_number_of_threads(self):
         slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
@@ -163,12 +218,77 @@ class TestChain:
         with pytest.raises(ValueError, match=r"checkpoint: .* differs in slices"):
             model_of(n_samples=1, checkpoint=path).fit(slices[:1])
 
+    @pytest.mark.parametrize("seed", [None, 2**64 - 1, np.random.RandomState], ids=["none", "large", "state"])
+    def test_goes_on_with_the_seed_it_began_with(self, tmp_path, seed):
+        """Also to hold the same cells out, and to add the same words."""
+        _, _, slices = planted()
+        settings = {"burn_in": 4, "n_samples": 3, "held_out": 0.3, "zeros": 0.5, "checkpoint": tmp_path / "state"}
+        made = (lambda: seed(3)) if callable(seed) else (lambda: seed)
+        interrupted(model_of(**settings, checkpoint_every=1, random_state=made()), slices, 3)
+        sweeps = []
+        resumed = model_of(**settings, random_state=made(), callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        assert sweeps == [3, 4, 5, 6, 7]  # the file has what was done before the callback
+        whole = model_of(**{**settings, "checkpoint": None}, random_state=resumed._key).fit(slices)
+        for name in BPTF._arrays:
+            assert same_bits(getattr(whole, name), getattr(resumed, name))
+
+    def test_other_seeds_are_refused(self, tmp_path):
+        _, _, slices = planted()
+        settings = {"burn_in": 1, "n_samples": 1, "checkpoint": tmp_path / "state"}
+        for first, others in (
+            (1, (2, None, np.random.RandomState(1), np.random.default_rng(1))),
+            (None, (0, 1, np.random.RandomState(1))),
+            (np.random.RandomState(1), (1, None, np.random.RandomState(2))),
+        ):
+            settings["checkpoint"].unlink(missing_ok=True)
+            model_of(**settings, random_state=first).fit(slices)
+            for other in others:
+                with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
+                    model_of(**settings, random_state=other).fit(slices)
+        settings["checkpoint"].unlink()
+        one, same = (model_of(**settings, random_state=seed).fit(slices) for seed in (1, np.int64(1)))
+        assert same_bits(one.samples_, same.samples_)
+
+    def test_numbers_of_numpy(self, tmp_path):
+        _, _, slices = planted()
+        plain = {
+            "burn_in": 1,
+            "n_samples": 1,
+            "thin": 2,
+            "held_out": 0.125,
+            "cells": [50, None],
+            "zeros": [1.0, 0.0],
+        }
+        given = {
+            "burn_in": np.int64(1),
+            "n_samples": np.int8(1),
+            "thin": np.uint16(2),
+            "held_out": np.float32(0.125),
+            "cells": np.array([50, None]),
+            "zeros": np.array([1, 0]),
+        }
+        path = tmp_path / "state"
+        asymmetric = {"n_components": np.int64(2), "asymmetric": np.array([1])}
+        first = BPTF(**given, **asymmetric, random_state=0, checkpoint=path).fit(slices)
+        second = BPTF(2, asymmetric=[1], **plain, random_state=0, checkpoint=path).fit(slices)
+        assert same_bits(first.samples_, second.samples_)
+        first.save(tmp_path / "model")
+        assert same_bits(sj.load(tmp_path / "model").samples_, second.samples_)
+
     def test_held_out_error_falls(self):
         _, _, slices = planted()
         model = model_of(held_out=0.2, random_state=1).fit(slices)
         assert len(model.held_out_mae_) == model.n_iter_ == 100
         assert model.held_out_mae_[-1] < 0.1 < model.held_out_mae_[0]
         assert len(model_of(n_samples=1).fit(slices).held_out_mae_) == 0
+
+    @pytest.mark.parametrize("cosines", [False, True])
+    def test_nothing_to_hold_out(self, cosines):
+        few = sp.coo_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
+        slices, cells = ([CosineSlice(np.eye(3))], [2]) if cosines else ([few], None)
+        message = r"held_out: expected a share with at least one of \[\d\] observed cells, got 0.2"
+        with pytest.raises(ValueError, match=message):
+            model_of(held_out=0.2, cells=cells).fit(slices)
 
     def test_callback_ends_the_fit(self):
         _, _, slices = planted()
@@ -185,6 +305,63 @@ class TestChain:
         early = model_of(callback=lambda draw: True).fit(slices)
         assert early.n_iter_ == len(early.samples_) == 1
 
+    def test_a_callback_cannot_change_the_chain(self):
+        _, _, slices = planted()
+        draws = []
+
+        def callback(draw):
+            draws.append(draw)
+            draw.perspective_vectors[:] = 0  # a copy
+            with pytest.raises(ValueError, match="read-only"):
+                draw.word_vectors[0] = 0
+
+        model = model_of(n_samples=2, callback=callback).fit(slices)
+        assert same_bits(model.samples_, model_of(n_samples=2).fit(slices).samples_)
+        assert same_bits(np.ascontiguousarray(draws[-1].word_vectors), model.word_vectors_)
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), Stop()])
+    def test_a_fit_that_ends_by_an_error_leaves_the_last_one(self, error):
+        _, _, slices = planted()
+        model = model_of(n_samples=5).fit(slices)
+        before = {name: getattr(model, name) for name in (*BPTF._arrays, *BPTF._scalars)}
+        i, j = every_pair(60)
+        expected = model.predict(i, j)
+        for after in (1, 62):  # in the burn-in, and when draws were kept
+            interrupted(model.set_params(random_state=1), slices, after, error)
+            assert all(getattr(model, name) is value for name, value in before.items())
+            assert same_bits(model.predict(i, j), expected)
+
+    @pytest.mark.parametrize("name", BPTF._arrays)
+    def test_nor_does_one_that_ends_as_it_is_stored(self, name, monkeypatch):
+        _, _, slices = planted()
+        model = model_of(n_samples=2, burn_in=1).fit(slices)
+        before = dict(model.__dict__)
+        original = BPTF.__setattr__
+
+        def interrupt(self, attribute, value):
+            if attribute == name:
+                raise KeyboardInterrupt
+            original(self, attribute, value)
+
+        monkeypatch.setattr(BPTF, "__setattr__", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(slices)
+        assert model.__dict__ == before
+
+    def test_two_fits_at_once(self):
+        """In two Python threads, one of which has the pool: the same bits as one after the other."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+
+        def fit(seed):
+            model = model_of(zeros=[1.0, 0.0], n_samples=20, random_state=seed, n_threads=2).fit(slices)
+            return model.add_words([sp.coo_array(np.eye(3, 60)), None])
+
+        expected = [fit(seed) for seed in (0, 1)]
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(3):
+                for found, alone in zip(pool.map(fit, (0, 1)), expected, strict=True):
+                    assert all(same_bits(getattr(found, name), getattr(alone, name)) for name in BPTF._arrays)
+
     def test_thinning(self):
         _, _, slices = planted()
         all_of_them = model_of(n_samples=12).fit(slices)
@@ -194,6 +371,19 @@ class TestChain:
     def test_progress(self, capsys):
         model_of(n_samples=1, burn_in=1, progress=True).fit(planted()[2])
         assert "BPTF" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("asymmetric", [[], [1]])
+    def test_what_is_stored(self, dtype, asymmetric, tmp_path):
+        """As the notes of the class have it; names and shapes besides."""
+        model = model_of(dtype=dtype, asymmetric=asymmetric, checkpoint=tmp_path / "state").fit(planted()[2])
+        model.save(tmp_path / "model")
+        b, n_words, d, k, sweeps = np.dtype(dtype).itemsize, 60, 3, 2, 100
+        draw = b * n_words * d + 8 * k * d + 8 * k * d**2 * bool(asymmetric) + 8 * (d**2 + d + 1)
+        least = 40 * draw + 2 * 8 * sweeps
+        assert least < (tmp_path / "model").stat().st_size < least + 3000
+        state = b * n_words * d + 8 * k * d * (d + 1)
+        assert 40 * draw + state < (tmp_path / "state").stat().st_size < 40 * draw + state + 60 * sweeps
 
     def test_save(self, tmp_path):
         _, _, slices = planted()
@@ -208,51 +398,39 @@ class TestChain:
         )
 
 
-class TestNewWords:
-    def test_as_good_as_known_ones(self):
-        """The last ten words are only drawn against the others; their cells with each other are found."""
-        _, wholes, slices = planted(share=0.7)
-        known = [each.tocsr()[:50, :50] for each in slices]
-        symmetric = [(each + each.T).tocsr() for each in slices]
-        model = model_of().fit(known)
-        extended = model.add_words([each[50:, :50] for each in symmetric])
-        assert extended.samples_.shape == (40, 60, 3)
-        assert same_bits(np.ascontiguousarray(extended.samples_[:, :50]), model.samples_)
-        i, j = (each + 50 for each in every_pair(10))
-        assert np.abs(extended.predict(i, j) - wholes[0][i, j]).mean() < 0.1
-        assert len(model.samples_[0]) == 50
-
-    def test_by_cosines_alone(self):
-        rng = np.random.default_rng(2)
-        vectors = rng.standard_normal((90, 4))
-        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        i, j = every_pair(80)
-        first = sp.coo_array(((unit @ unit.T)[i, j], (i, j)), shape=(80, 80))
-        model = model_of(4).fit([first, CosineSlice(vectors[:80])])
-        extended = model.add_words([None, CosineSlice(vectors)], neighbours=60)
-        i, j = np.meshgrid(np.arange(80, 90), np.arange(90), indexing="ij")
-        apart = i != j
-        assert np.abs(extended.predict(i, j) - unit[80:] @ unit.T)[apart].mean() < 0.1
-
-    def test_word_without_cells_has_the_prior(self):
-        model = model_of(n_samples=200).fit(planted()[2])
-        extended = model.add_words([sp.coo_array((1, 60)), None])
-        mean, spread = extended.predict(60, np.arange(60), return_std=True)
-        assert np.abs(mean).mean() < spread.mean()
-
-
 class TestInput:
     def test_words_without_cells(self):
-        matrix = sp.coo_array(([1.0], ([0], [1])), shape=(10, 10))
-        model = model_of(2).fit([matrix])
-        assert np.isfinite(model.samples_).all()
-        assert model.predict(8, 9, return_std=True)[1] > 0
+        """They are drawn from the prior of all words: whitened by it they are standard normal."""
+        i, j = every_pair(10)
+        matrix = sp.coo_array((5 * np.cos(i - j), (i, j)), shape=(40, 40))
+        model = model_of(2, n_samples=50).fit([matrix])
+        # What is kept with a draw is the prior of the next.
+        drawn = whitened(model.samples_[1:, 10:], model._priors[:-1])
+        assert surprise(drawn) < 4
+        assert surprise(7 * drawn.mean(axis=0)) < 4  # of 49 draws that have nothing to do with each other
+        others = whitened(model.samples_[1:, :10], model._priors[:-1])
+        assert surprise(7 * others.mean(axis=0)) > 8
 
     def test_slice_without_cells(self):
+        """Its vector is drawn from the prior of the slices, which is drawn from those of the sweep before."""
         matrix, nothing = planted()[2][0], sp.coo_array((60, 60))
-        model = model_of().fit([matrix, nothing])
-        assert np.isfinite(model.predict(0, 1, 1))
-        assert np.isfinite(model_of(2, burn_in=5, n_samples=2).fit([sp.coo_array((4, 4))]).samples_).all()
+        model = model_of(burn_in=20, n_samples=800).fit([matrix, nothing])
+        chain = Chain(60, 3, [True, True], seed=0, n_threads=1)
+        drawn = []
+        for m, P in enumerate(model.perspective_samples_[:-1]):
+            rng = chain.random(int(model._sweeps_kept[m + 1]), SLICE_PRIOR)
+            precision, mean = chain._draw_prior(2, P.sum(axis=0), P.T @ P, rng)
+            drawn.append(np.linalg.cholesky(precision).T @ (model.perspective_samples_[m + 1] - mean).T)
+        of_nothing, of_cells = np.array(drawn)[:, :, 1], np.array(drawn)[:, :, 0]
+        assert surprise(of_nothing) < 4
+        assert surprise(of_cells) > 8
+
+    def test_no_cells_at_all(self):
+        model = model_of(2, n_samples=100).fit([sp.coo_array((20, 20))])
+        drawn = whitened(model.samples_[1:], model._priors[:-1])
+        assert surprise(drawn) < 4
+        assert np.isfinite(model.alpha_).all()
+        assert not model.train_mae_.any()
 
     def test_more_components_than_words(self):
         matrix = sp.coo_array(([1.0, -1.0], ([0, 1], [1, 2])), shape=(3, 3))
@@ -282,10 +460,15 @@ class TestInput:
             ([sp.coo_array(([np.nan], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
             ([sp.coo_array(([1e300], ([0], [1])), shape=(3, 3))], ValueError, r"slices\[0\]: expected finite"),
             ([CosineSlice(np.ones((3, 2)))], ValueError, "cells: the first slice cannot match itself"),
+            ([sp.coo_array(np.array([0.0, 1.0]))], ValueError, r"slices\[0\]: expected a matrix, got 1 dim"),
+            ([sp.coo_array(([1j], ([0], [1])), shape=(3, 3))], TypeError, r"slices\[0\]: expected numbers"),
+            ([sp.coo_array((0, 0))], ValueError, "slices: expected at least one word"),
         ],
-        ids=["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+        ids=[
+            *["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+            *["1-d", "complex", "no words"],
+        ],
     )
-    @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
     def test_bad_slices(self, slices, error, message):
         with pytest.raises(error, match=message):
             model_of().fit(slices)
@@ -299,10 +482,19 @@ class TestInput:
             ({"thin": 0}, ValueError, "thin"),
             ({"zeros": -1.0}, ValueError, "zeros"),
             ({"zeros": [1.0]}, ValueError, "zeros"),
+            ({"zeros": "a"}, ValueError, "zeros"),
+            ({"zeros": "2"}, ValueError, "zeros"),
+            ({"zeros": [[1.0], [2.0]]}, ValueError, "zeros"),
+            ({"zeros": [1.0, [2.0]]}, ValueError, "zeros"),
+            ({"cells": 5}, TypeError, "cells"),
+            ({"cells": "match"}, TypeError, "cells"),
             ({"cells": [None]}, ValueError, "cells"),
             ({"cells": ["match", None]}, ValueError, "cells"),
             ({"cells": [None, 0]}, ValueError, "cells"),
             ({"asymmetric": [2]}, ValueError, "asymmetric"),
+            ({"asymmetric": 0}, TypeError, "asymmetric"),
+            ({"asymmetric": np.array(0)}, TypeError, "asymmetric"),
+            ({"asymmetric": "01"}, TypeError, "asymmetric"),
             ({"held_out": 1.0}, ValueError, "held_out"),
             ({"dtype": "float16"}, ValueError, "dtype"),
             ({"callback": 3}, TypeError, "callback"),
@@ -312,6 +504,19 @@ class TestInput:
     def test_bad_parameters(self, parameters, error, message):
         with pytest.raises(error, match=message):
             BPTF(**parameters).fit(planted()[2])
+
+    @pytest.mark.parametrize("size", [1e145, 1e150, 1e200, 1e300])
+    def test_values_too_large_to_be_squared(self, size):
+        """The largest that are taken give a precision above 0, and finite vectors."""
+        matrix = sp.coo_array(([size, -size], ([0, 1], [1, 2])), shape=(4, 4))
+        model = model_of(2, burn_in=5, n_samples=5, dtype="float64")
+        if size == 1e145:
+            model.fit([matrix])
+            assert (model.alpha_ > 0).all()
+            assert np.isfinite(model.samples_).all()
+        else:
+            with pytest.raises(ValueError, match=r"slices\[0\]: values up to 1e\+\d+ are too large to be squared"):
+                model.fit([matrix])
 
     def test_bad_predictions(self):
         model = model_of(n_samples=1).fit(planted()[2])
@@ -342,6 +547,10 @@ class TestEffectiveSampleSize:
         for t, e in enumerate(rng.standard_normal(len(x) - 1)):
             x[t + 1] = rho * x[t] + e
         assert effective_sample_size(x) == pytest.approx(len(x) * (1 - rho) / (1 + rho), rel=0.15)
+
+    @pytest.mark.parametrize("n", [4, 10, 100, 1000])
+    def test_no_more_than_the_trace_can_show(self, n):
+        assert effective_sample_size(np.resize([1.0, -1.0], n)) == pytest.approx(n * max(1, np.log10(n)))
 
     def test_constant(self):
         assert effective_sample_size(np.ones(10)) == 1

@@ -259,6 +259,18 @@ class TestAgainstReference:
         assert np.abs(z).max() < 4.5
 
 
+class TestSeeds:
+    def test_large_ones_are_told_apart(self):
+        first, second = (chain_of(5, 2, [True], seed=seed) for seed in (2**63 + 1, 2**63 + 2))
+        assert not np.array_equal(first.words, second.words)
+
+    def test_numbers_of_a_stream(self):
+        """Saved models are added to with them: they stay as they are."""
+        chain = chain_of(5, 2, [True], seed=2**63 - 1)
+        expected = np.random.Generator(np.random.Philox(key=2**63 - 1 | (3 << 24 | 2 << 8 | 1) << 64))
+        assert same_bits(chain.random(3, 1, 2).standard_normal(4), expected.standard_normal(4))
+
+
 @pytest.mark.parametrize("symmetric", [[True, True], [True, False]], ids=["symmetric", "asymmetric"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_chain_for_any_number_of_threads(symmetric, dtype):

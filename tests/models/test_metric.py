@@ -40,7 +40,7 @@ def test_closed_form(reg, symmetric):
     V, i, j, values = cells()
     centre = np.diag([1.0, -1.0, 0.5, 2.0])
     for at in (np.zeros((4, 4)), centre):
-        found = learn_metric(V, i, j, values, reg, centre=at, symmetric=symmetric, tol=1e-9)
+        found = learn_metric(V, i, j, values, reg, centre=at, symmetric=symmetric, tol=1e-7)
         expected = closed_form(V, i, j, values, reg, at, symmetric)
         np.testing.assert_allclose(found, expected, atol=1e-6)
         assert np.array_equal(found, found.T) == symmetric
@@ -100,6 +100,24 @@ def test_too_few_steps_are_said():
     V, i, j, values = cells()
     with pytest.warns(ConvergenceWarning, match=r"after 1 steps, and was to be 1e-09; a larger max_iter or reg"):
         learn_metric(V, i, j, values, max_iter=1, tol=1e-9)
+
+
+def test_a_tolerance_that_rounding_forbids_is_said():
+    V, i, j, values = cells()
+    with pytest.warns(ConvergenceWarning, match=r"and was to be 1e-30; a larger tol or reg may help"):
+        found = learn_metric(V, i, j, values, tol=1e-30)
+    np.testing.assert_allclose(found, closed_form(V, i, j, values, 1e-4, np.zeros((4, 4)), True), atol=1e-6)
+
+
+def test_nothing_to_learn():
+    """Of values of 0 the gradient is 0 for A = 0: that at the centre is what it falls from."""
+    V, i, j, values = cells()
+    nothing = np.zeros_like(values)
+    found = learn_metric(V, i, j, nothing, 0.0, centre=np.eye(4))
+    np.testing.assert_allclose(found, 0, atol=1e-5)
+    assert not learn_metric(V, i, j, nothing).any()
+    with pytest.warns(ConvergenceWarning, match=r"of that for A = centre after 1 steps"):
+        learn_metric(V, i, j, nothing, 0.0, centre=np.eye(4), max_iter=1)
 
 
 def test_bad_input():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
@@ -16,6 +17,8 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.papers import relatedness, thesauri, zhang2014  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
+from benchmarks.papers.zhang2014_draw import last_draw, with_metric  # noqa: E402
+from semproj import BPTF  # noqa: E402
 from semproj.tasks import ClosestOpposite  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
 from tests.models.papering import write_lines, write_wordnet  # noqa: E402
@@ -126,9 +129,15 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     assert found["2", "Roget lookup*", "recall"]["paper"] == {"dev": 0.35, "test": 0.31}[split]
     assert found["2", "W&R BPMF+zeros", "f1"]["paper"] is None
     assert ours("W&R BPTF, one draw") < ours("W&R BPTF"), "averaging over draws helps"
-    assert abs(ours("W&R BPTF, one draw, metric") - ours("W&R BPTF, one draw")) < 0.2
+    # A wrong metric answers one question in five.
+    assert abs(ours("W&R BPTF, one draw, metric") - ours("W&R BPTF, one draw")) < 0.05
     # Without zeros cells are fitted better, and questions answered worse.
+    curves = [found["Figure 2", name, "mae"]["curve"] for name in zhang2014.SAMPLED]
+    assert [len(curve) for curve in curves] == [80] * 3
+    assert all(curve[-1] < curve[0] for curve in curves)
     errors = [found["Figure 2", name, "mae"]["ours"] for name in zhang2014.SAMPLED]
+    assert errors == [curve[-1] for curve in curves]
+    assert all("curve" not in row for (table, *_), row in found.items() if table == "2")
     assert errors[0] < min(errors[1:])
     assert (tmp_path / "out" / "zhang2014-figure2.png").stat().st_size > 10_000
     printed = capsys.readouterr().out
@@ -152,6 +161,28 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
     assert f"Roget BPTF: skipped, {partial / 'glove100_words.txt'} is missing" in printed
     with pytest.raises(SystemExit, match=r"nothing to measure for --split test: .*test\.txt is missing"):
         _run(partial, tmp_path, "--split", "test")
+
+
+def test_curves_without_figures(data, tmp_path):
+    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", "BPMF", "--seeds", "1")
+    assert len(found["Figure 2", "BPMF", "mae"]["curve"]) == 80
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_a_metric_over_a_draw():
+    """Around a draw that is far from its cells, the metric is that of the cells: nearly nothing is left over."""
+    rng = np.random.default_rng(0)
+    turn = rng.standard_normal((3, 3))
+    model = BPTF(3, burn_in=0, n_samples=1, random_state=0).fit([sp.coo_array((40, 40))])
+    V = model.word_vectors_.astype(float)
+    i, j = np.triu_indices(40, 1)
+    values = ((V @ (turn + turn.T))[i] * V[j]).sum(axis=1)
+    learnt, gain = with_metric(model, sp.coo_array((values, (i, j)), shape=(40, 40)), seed=0)
+    np.testing.assert_allclose(learnt(i, j), values, atol=0.05)
+    np.testing.assert_allclose(learnt(j, i), learnt(i, j))
+    assert 0.99 < gain < 1
+    expected = ((V * model.perspective_vectors_[0])[i] * V[j]).sum(axis=1)
+    np.testing.assert_allclose(last_draw(model)(i, j), expected)
 
 
 def test_pairs_of_thesauri():
