@@ -1,7 +1,7 @@
 """The README's table of figures, made from the JSON files of ``python -m benchmarks.ratios``.
 
 Run as ``python -m benchmarks.report benchmarks/results/*.json`` to print it, with ``--write README.md`` to put it
-between that file's markers.
+between that file's markers, where rows of workloads that the files do not have stay as they are.
 """
 
 from __future__ import annotations
@@ -47,43 +47,24 @@ TITLES = {
     "cplsa_sweep_t1000": "CPLSA, one sweep, 10,000 pairs, T=1000",
     "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
 }
-PEERS = (
-    "scipy",
-    "mkl",
-    "sklearn",
-    "gensim",
-    "cca_zoo",
-    "faiss",
-    "implicit",
-    "implicit_cg",
-    "plain",
-    "pyttb",
-    "smurff",
-    "tomotopy",
-    "tomotopy_copy",
-    "jplsa",
-)
+HEAD = "| workload | threads | words per second | times the speed of |\n|---|---|---|---|"
 
 
-def table(files: list[Path]) -> str:
-    """A Markdown table: one row per workload and number of threads."""
-    rows = [row for file in files for row in json.loads(file.read_text())["rows"]]
-    lines = [
-        "| workload | threads | words per second | " + " | ".join(f"over {peer}" for peer in PEERS) + " |",
-        "|---|---|---|" + "---|" * len(PEERS),
-    ]
+def table(files: list[Path], before: str = "") -> str:
+    """A Markdown table: one row for a workload and number of threads; as in `before` where no file has it."""
+    measured = [row for file in files for row in json.loads(file.read_text())["rows"]]
+    lines = [HEAD]
     for name, title in TITLES.items():
-        for row in rows:
-            if row["workload"] == name:
-                lines.append(_line(title, row))
+        new = [_line(title, row) for row in measured if row["workload"] == name]
+        lines += new or [line for line in before.splitlines() if line.startswith(f"| {title} |")]
     return "\n".join(lines)
 
 
 def _line(title: str, row: dict[str, Any]) -> str:
-    ratios = [f"{row['peers'][peer]:.1f}x" if row["peers"].get(peer) else "" for peer in PEERS]
+    ratios = ", ".join(f"{peer} {ratio:.1f}" for peer, ratio in row["peers"].items() if ratio)
     rate = row["words_per_second"]
     speed = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate / 1e3:.0f} thousand"
-    return f"| {title} | {row['threads']} | {speed} | " + " | ".join(ratios) + " |"
+    return f"| {title} | {row['threads']} | {speed} | {ratios} |"
 
 
 def main() -> None:
@@ -91,15 +72,14 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, help="JSON files of benchmarks.ratios")
     parser.add_argument("--write", type=Path, metavar="README", help="put it between this file's markers")
     options = parser.parse_args()
-    text = table(options.files)
     if options.write is None:
-        print(text)
+        print(table(options.files))
         return
     before, _, rest = options.write.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
+    there, found, after = rest.partition(END)
     if not found:
         parser.error(f"--write: {options.write} has no lines {BEGIN} and {END}")
-    options.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    options.write.write_text(f"{before}{BEGIN}\n\n{table(options.files, there)}\n\n{END}{after}")
 
 
 if __name__ == "__main__":
