@@ -256,6 +256,15 @@ class TestInput:
         for factor in model.factors_:
             np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
 
+    def test_one_rank_lower_than_asked_for(self):
+        """A single direction is filled in, and the next sweep steps from there."""
+        X = planted((150, 140, 3), (23, 23, 3))
+        model = Tucker((24, 24, 3), tol=0, max_iter=5, random_state=0).fit(sparse(X))
+        assert model.n_iter_ > 1
+        assert np.abs(whole(model) - X).max() < 1e-10 * np.abs(X).max()
+        for factor in model.factors_:
+            np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
+
     @pytest.mark.usefixtures("steps")
     @pytest.mark.parametrize("unit", [1, 4096])
     def test_fewer_rows_than_ranks(self, monkeypatch, unit):
