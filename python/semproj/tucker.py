@@ -70,7 +70,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         or one slice, has the singular vectors here, and the singular values on the core's diagonal.
     fit_ : float
         ``1 - |X - reconstruction| / |X|``, from the norm of the core. The difference of two squares: near 1, the
-        fit is known to about the square root of the dtype's rounding, 3e-4 for float32 and 1e-8 for float64.
+        fit is known to about the square root of the dtype's rounding, 5e-4 for float32 and 1e-8 for float64.
     fits_ : float64 array of shape (n_iter_,)
         After each sweep. Never falls, up to rounding.
     n_iter_ : int
