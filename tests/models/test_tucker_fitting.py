@@ -101,22 +101,39 @@ class TestMemory:
         with pytest.raises(ValueError, match="max_memory"):
             model_of((6, 7, 3), max_memory=needed - 1).fit(self.X)
 
+    def test_many_slices_need_memory_for_each_row(self):
+        rng = np.random.default_rng(0)
+        shape, nnz = (2000, 2000, 500), 2000
+        X = SparseTensor(np.stack([rng.integers(0, n, nnz) for n in shape]), rng.random(nnz), shape)
+        rows = [len(np.unique(X.coords[mode])) for mode in (0, 1)]
+        with pytest.raises(ValueError, match="max_memory") as error:
+            Tucker((2, 2, 500), init="random", max_memory=1).fit(X)
+        assert int(re.search(r"needs about (\d+)", str(error.value)).group(1)) > 8 * 500 * sum(rows)
+
     @pytest.mark.slow
-    @pytest.mark.parametrize("start", ["hosvd", "random"])
-    def test_bound_holds(self, run_python, start):
+    @pytest.mark.parametrize(
+        ("start", "shape", "nnz", "ranks", "bound"),
+        [
+            ("hosvd", (60_000, 50_000, 3), 600_000, (60, 60, 3), 260),
+            ("random", (60_000, 50_000, 3), 600_000, (60, 60, 3), 260),
+            ("random", (20_000, 20_000, 500), 20_000, (2, 2, 500), 230),
+        ],
+        ids=["hosvd", "random", "many slices"],
+    )
+    def test_bound_holds(self, run_python, start, shape, nnz, ranks, bound):
         """Peak memory of a process, above what the input and a first small fit already took."""
         done = run_python(f"""
             import resource
             import numpy as np, semproj as sj
             rng = np.random.default_rng(0)
-            shape, nnz = (60_000, 50_000, 3), 600_000
+            shape, nnz = {shape}, {nnz}
             coords = np.stack([rng.integers(0, n, nnz) for n in shape])
             X = sj.SparseTensor(coords, rng.random(nnz, dtype=np.float32), shape)
-            small = sj.SparseTensor(coords[:, :99] % 90, X.values[:99], (90, 90, 3))
+            small = sj.SparseTensor(coords[:, :99] % np.c_[[90, 90, 3]], X.values[:99], (90, 90, 3))
             sj.Tucker((2, 2, 3), random_state=0, max_iter=2).fit(small)
             peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            before, bound = peak(), 260 << 20
-            sj.Tucker((60, 60, 3), init="{start}", max_memory=bound, max_iter=3, random_state=0).fit(X)
+            before, bound = peak(), {bound} << 20
+            sj.Tucker({ranks}, init="{start}", max_memory=bound, max_iter=3, random_state=0).fit(X)
             print((peak() - before) / bound)
         """)
         assert float(done.stdout) < 1.1
