@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import unit_rows
+from ._base import flip_signs, unit_rows
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
 from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
@@ -250,8 +250,7 @@ class MRLSA(_Relational):
         ).fit(SparseTensor.from_slices(slices))
         self._set_words(thesaurus.words)
         self.relations_ = relations
-        self.word_vectors_ = tucker.factors_[1]
-        self.relation_matrices_ = np.ascontiguousarray(np.moveaxis(tucker.core_, 2, 0))
+        self.word_vectors_, self.relation_matrices_ = _turned(tucker.factors_[1], np.moveaxis(tucker.core_, 2, 0))
         self.singular_values_ = np.sqrt(np.einsum("kij,kij->j", self.relation_matrices_, self.relation_matrices_))
         self.fit_, self.n_iter_ = tucker.fit_, tucker.n_iter_
         return self
@@ -292,6 +291,9 @@ class MRLSA(_Relational):
         transposed = np.ascontiguousarray(scaled.T, chosen.dtype)
         with single_threaded_blas():
             _core.tall_multiply(chosen, transposed, 1.0, 0.0, rows, resolve_threads(self.n_threads))
+        # What cancels out, as for a word that a slice lacks when nothing is compressed, leaves rounding errors.
+        most = np.sqrt(np.square(chosen, dtype=np.float64) @ np.square(scaled, dtype=np.float64).sum(axis=0))
+        rows[np.linalg.norm(rows, axis=1) <= 32 * np.finfo(rows.dtype).eps * most] = 0
         unit_rows(rows)
         return rows.astype(np.float32, copy=False)
 
@@ -356,6 +358,20 @@ class RawRelations(_Relational):
         rows = self._by_word[self.relations_.index(relation)][columns]
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()
         return sp.diags(1 / np.where(norms > 0, norms, 1.0)) @ rows
+
+
+def _turned(V: Array, S: Array) -> tuple[Array, Array]:
+    """V and all S_k, in the directions of the singular values of the words' mode, the largest first.
+
+    Tucker has turned them already, but for a mode that is not compressed: as many components as words.
+    """
+    if V.shape[1] < V.shape[0]:
+        return V, np.ascontiguousarray(S)
+    wide = S.astype(np.float64)
+    turn = np.linalg.eigh(np.einsum("kij,kil->jl", wide, wide, optimize=True))[1][:, ::-1]
+    components = np.ascontiguousarray(turn.T)
+    flip_signs(components)
+    return np.ascontiguousarray(components.T, V.dtype), (wide @ components.T).astype(S.dtype)
 
 
 def _weighted_slices(

@@ -79,6 +79,23 @@ def test_full_rank_is_the_raw_tensor():
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("power", [0.5, 3.0])
+def test_power_at_full_rank(power):
+    """As many components as words: V is not compressed, and still made of singular vectors."""
+    given = thesaurus(entries=40)
+    fitted = sj.MRLSA(40, relations=RELATIONS, power=power, random_state=0).fit(given)
+    slices = dense(given)
+    weights, V = np.linalg.eigh(sum(W.T @ W for W in slices.values()))
+    scaled = (V * np.sqrt(np.maximum(weights, 0)) ** (power - 1)) @ V.T
+    expected = {name: W @ scaled for name, W in slices.items()}
+    degrees = [reference.degree(expected, i, i + 20, "antonym", "synonym", True) for i in range(20)]
+    np.testing.assert_allclose(fitted.degree(WORDS[:20], WORDS[20:], "antonym"), degrees, atol=1e-4)
+    np.testing.assert_allclose(fitted.singular_values_, np.sqrt(weights[::-1]), rtol=1e-3)
+    np.testing.assert_allclose(fitted.word_vectors_.T @ fitted.word_vectors_, np.eye(40), atol=1e-5)
+    peaks = np.abs(fitted.word_vectors_).argmax(axis=0)
+    assert (fitted.word_vectors_[peaks, np.arange(40)] > 0).all()
+
+
 def test_slices_are_the_best_of_their_subspaces(given, model):
     """S_k = U'W_k V: singular values of the words' mode are those of the projected slices."""
     slices = dense(given)
