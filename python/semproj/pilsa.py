@@ -368,7 +368,7 @@ class _RawModel(SimilarityModel):
 
 
 class SignedTfIdf(_RawModel):
-    """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`.
+    """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`, 0 for words without weight.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ class SignedTfIdf(_RawModel):
     def _columns(self, thesaurus: Thesaurus) -> Any:
         W = signed_tfidf(thesaurus, self.weights, dtype=np.float64)
         lengths = np.sqrt(np.bincount(W.indices, W.data**2, W.shape[1]))
-        W.data /= lengths[W.indices]
+        W.data /= np.where(lengths > 0, lengths, 1.0)[W.indices]  # a word of all entries has no weight in any
         return W
 
 

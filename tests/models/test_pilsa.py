@@ -159,6 +159,12 @@ class TestAgainstReference:
         W /= np.linalg.norm(W, axis=0)
         np.testing.assert_allclose(model.similarity(thesaurus.words, thesaurus.words), W.T @ W, atol=1e-14)
 
+    def test_a_word_in_every_entry_is_similar_to_none(self):
+        relations = {"synonym": [[1, 1, 0], [1, 0, 1]]}
+        model = SignedTfIdf().fit(Thesaurus(["all", "one", "other"], ["e", "f"], relations))
+        assert model.similarity("all", ["all", "one", "other"]).tolist() == [0, 0, 0]
+        assert model.similarity("one", ["one", "other"]).tolist() == [1, 0]
+
 
 class TestPlanted:
     def test_poles_are_opposite(self, planted):
