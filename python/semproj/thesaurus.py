@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
-from ._validation import check_choice, check_real, check_sparse, without_duplicates
+from ._validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
 
@@ -225,11 +225,15 @@ class Thesaurus(Persistent):
 
 
 def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
-    check_sparse(matrix, name)
-    csr = sp.csr_matrix(matrix, dtype=np.float32)
+    where = f"relations: {name!r}"
+    check_sparse(matrix, where)
+    with np.errstate(over="ignore"):  # is told below
+        csr = as_csr(matrix, where).astype(np.float32, copy=False)
     if csr.shape != shape:
-        raise ValueError(f"relations: {name!r}: expected shape {shape} (entries, words), got {csr.shape}")
-    return without_duplicates(csr)
+        raise ValueError(f"{where}: expected shape {shape} (entries, words), got {csr.shape}")
+    if not np.isfinite(csr.data).all():
+        raise ValueError(f"{where}: contains NaN or infinity")
+    return without_duplicates(sp.csr_matrix(csr))
 
 
 def _count(n: int, what: str) -> str:

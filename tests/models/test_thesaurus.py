@@ -99,8 +99,27 @@ class TestThesaurus:
             Thesaurus(["a", "b"], ["e"], {"synonym": np.eye(2)})
         broken = sp.csr_matrix(np.eye(2))
         broken.indices[0] = 7
-        with pytest.raises(ValueError, match="index 7 is out of range"):
+        with pytest.raises(ValueError, match="relations: 'synonym': index 7 is out of range"):
             Thesaurus(["a", "b"], ["e", "f"], {"synonym": broken})
+
+    @pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+    @pytest.mark.parametrize(
+        ("value", "error", "message"),
+        [
+            (np.nan, ValueError, "contains NaN or infinity"),
+            (np.inf, ValueError, "contains NaN or infinity"),
+            (1e39, ValueError, "contains NaN or infinity"),  # beyond float32
+            (1j, TypeError, "expected numbers, got dtype complex128"),
+        ],
+        ids=str,
+    )
+    def test_values_that_are_no_numbers(self, form, value, error, message):
+        with pytest.raises(error, match=f"relations: 'antonym': {message}"):
+            Thesaurus(["a", "b"], ["e"], {"synonym": [[1, 1]], "antonym": form([[value, 0]])})
+
+    def test_rows_that_are_no_matrix(self):
+        with pytest.raises(ValueError, match="relations: 'synonym': expected a matrix"):
+            Thesaurus(["a", "b"], ["e"], {"synonym": [1, 1]})
 
     def test_empty(self, tmp_path):
         Thesaurus().save(tmp_path / "empty")
