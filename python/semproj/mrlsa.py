@@ -256,32 +256,42 @@ class MRLSA(_Relational):
         return self
 
     def top_words(
-        self, word: str, relation: str, k: int = 10, *, pivot: str | None = None
-    ) -> list[tuple[str, float]]:
-        """The words that are most in a relation to a word, best first, with their degrees.
+        self, words: str | Sequence[str], relation: str, k: int = 10, *, pivot: str | None = None
+    ) -> Any:
+        """The k words that are most in a relation to a word, or to each of several; never the word itself.
 
         Parameters
         ----------
-        word : str
+        words : str or sequence of str
         relation : str
             For "hypernym": its hypernyms.
         k : int, default 10
+            All other words where there are fewer.
         pivot : str or None
+
+        Returns
+        -------
+        list of (word, degree), best first; a list of such lists for a sequence of words
         """
         check_is_fitted(self, "words_")
         check_integer(k, "k", low=1)
         pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
         self._checked_relation(relation, "relation")
-        column = self._places(word, "word")
+        columns = self._places(words, "words")
+        if not columns:
+            return []
         everything = list(range(len(self.words_)))
         # For a symmetric relation, the mean of two cosines is the product of vectors twice as long.
         sides = [(pivot, relation), (relation, pivot)] if relation in self.symmetric else [(pivot, relation)]
-        query = np.concatenate([self._rows(column, mine) for mine, _ in sides], axis=1)
+        query = np.concatenate([self._rows(columns, mine) for mine, _ in sides], axis=1)
         corpus = np.concatenate([self._rows(everything, theirs) for _, theirs in sides], axis=1)
         wanted = min(k + 1, len(self.words_))
         ids, scores = top_k(query, corpus, wanted, metric="inner_product", n_threads=self.n_threads)
-        found = [(self.words_[i], float(s) / len(sides)) for i, s in zip(ids[0], scores[0], strict=True)]
-        return [pair for pair in found if pair[0] != self.words_[column[0]]][:k]
+        found = []
+        for column, row, near in zip(columns, ids.tolist(), scores.tolist(), strict=True):
+            pairs = [(self.words_[i], s / len(sides)) for i, s in zip(row, near, strict=True) if i != column]
+            found.append(pairs[:k])
+        return found[0] if isinstance(words, str) else found
 
     def _rows(self, columns: list[int], relation: str) -> Array:
         S = self.relation_matrices_[self.relations_.index(relation)]

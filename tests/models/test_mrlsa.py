@@ -241,6 +241,9 @@ def test_top_words(model, relation):
     np.testing.assert_allclose([score for _, score in found], np.sort(degrees)[::-1][:5], atol=1e-5)
     assert "word7" not in dict(found)
     assert len(model.top_words("word7", relation, k=100)) == 39
+    assert model.top_words(["word3", "word7"], relation, k=5)[1] == found
+    assert len(model.top_words(WORDS, relation)) == 40
+    assert model.top_words([], relation) == []
 
 
 def test_planted_antonyms_are_generalised():
@@ -307,6 +310,8 @@ def test_bad_words_and_relations(given, model):
         model.degree("word1", "word2", "meronym")
     with pytest.raises(ValueError, match="second: expected as many words as first, 2, or one, got 3"):
         model.degree(WORDS[:2], WORDS[:3], "antonym")
+    with pytest.raises(UnknownWordError, match="words: 'nobody' is not in the thesaurus"):
+        model.top_words(["word1", "nobody"], "antonym")
     with pytest.raises(TypeError, match="words: expected a sequence of words, got the string 'word1'"):
         model.vectors("word1", "synonym")
     with pytest.raises(ValueError, match=r"relations: 'meronym': expected relations of the thesaurus \('synonym'"):
