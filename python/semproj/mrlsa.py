@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -36,7 +36,7 @@ class _Relational(WordModel):
     """
 
     relations_: tuple[str, ...]
-    symmetric: Sequence[str]
+    symmetric: Collection[str]
     pivot: str
 
     def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
@@ -104,6 +104,15 @@ class _Relational(WordModel):
         """Vectors of unit length of words in a slice; zero for a word without any."""
         raise NotImplementedError
 
+    def _check_symmetric(self) -> None:
+        given = self.symmetric
+        if (
+            isinstance(given, str)
+            or not isinstance(given, Collection)
+            or not all(isinstance(n, str) for n in given)
+        ):
+            raise TypeError(f"symmetric: expected names of relations, got {given!r}")
+
     def _checked_relation(self, relation: str, name: str) -> str:
         if relation not in self.relations_:
             raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.relations_))}, got {relation!r}")
@@ -130,7 +139,7 @@ class MRLSA(_Relational):
         denies them can be given as negative weights in `relations`.
     scales : mapping of str to float, or None
         Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
-    symmetric : sequence of str, default ("synonym", "antonym", "similar", "derived")
+    symmetric : collection of str, default ("synonym", "antonym", "similar", "derived")
         Relations that hold in both directions.
     pivot : str, default "synonym"
         The slice in which words stand for themselves.
@@ -190,7 +199,7 @@ class MRLSA(_Relational):
         relations: Slices = ("synonym", "antonym"),
         polarity: float = 0.5,
         scales: Mapping[str, float] | None = None,
-        symmetric: Sequence[str] = SYMMETRIC,
+        symmetric: Collection[str] = SYMMETRIC,
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
@@ -229,6 +238,7 @@ class MRLSA(_Relational):
         """
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power")
+        self._check_symmetric()
         relations, slices = _weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
@@ -342,7 +352,7 @@ class RawRelations(_Relational):
         relations: Slices = ("synonym", "antonym"),
         polarity: float = 0.0,
         scales: Mapping[str, float] | None = None,
-        symmetric: Sequence[str] = SYMMETRIC,
+        symmetric: Collection[str] = SYMMETRIC,
         pivot: str = "synonym",
         row_scaling: float = 0.0,
     ) -> None:
@@ -356,6 +366,7 @@ class RawRelations(_Relational):
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:
         """Weight the relations of a thesaurus."""
+        self._check_symmetric()
         relations, slices = _weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
@@ -399,6 +410,8 @@ def _weighted_slices(
     names = tuple(weights)
     if pivot not in names:
         raise ValueError(f"pivot: expected one of the relations {', '.join(map(repr, names))}, got {pivot!r}")
+    if not isinstance(scales, (Mapping, type(None))):
+        raise TypeError(f"scales: expected a mapping of relations to numbers, got {scales!r}")
     for name, scale in (scales or {}).items():
         check_positive(scale, f"scales[{name!r}]")
         if name not in names:
@@ -422,8 +435,13 @@ def _slice_weights(thesaurus: Thesaurus, relations: Slices, polarity: float) -> 
     """What each slice is the sum of."""
     check_real(polarity, "polarity", low=0, high=1)
     if isinstance(relations, Mapping):
+        for name, each in relations.items():
+            if not isinstance(each, Mapping):
+                raise TypeError(f"relations[{name!r}]: expected a mapping of relations to numbers, got {each!r}")
         weights = {name: dict(each) for name, each in relations.items()}
     else:
+        if not isinstance(relations, Iterable):
+            raise TypeError(f"relations: expected names, or a mapping of names to weights, got {relations!r}")
         names = [relations] if isinstance(relations, str) else list(relations)
         if len(set(names)) != len(names):
             raise ValueError(f"relations: expected different names, got {names!r}")

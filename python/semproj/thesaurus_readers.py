@@ -174,8 +174,8 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
     antonym: 3 in 2 entries
     """
     (relation,) = _checked_relations([relation])
-    if not separator:
-        raise ValueError("separator: expected at least one character, got ''")
+    if not isinstance(separator, str) or not separator:
+        raise ValueError(f"separator: expected at least one character, got {separator!r}")
 
     def entry(line: str) -> tuple[str, dict[str, list[str]]]:
         head, *words = line.split(separator)
@@ -185,7 +185,7 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
 
 
 def _checked_relations(relations: Sequence[str]) -> list[str]:
-    names = list(relations)
+    names = list(relations) if isinstance(relations, Iterable) else []
     if isinstance(relations, str) or not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"relations: expected names, got {relations!r}")
     if len(set(names)) != len(names):

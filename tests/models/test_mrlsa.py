@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import semproj as sj
 from semproj.thesaurus import UnknownWordError
@@ -299,6 +300,27 @@ def test_save_and_load(model, tmp_path):
 def test_bad_parameters(given, options, message):
     with pytest.raises(ValueError, match=message):
         sj.MRLSA(**{"n_components": 5, "random_state": 0, **options}).fit(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scales": [1.0, 2.0]}, r"scales: expected a mapping of relations to numbers, got \[1.0, 2.0\]"),
+        ({"relations": 3}, "relations: expected names, or a mapping of names to weights, got 3"),
+        (
+            {"relations": {"synonym": 3}},
+            r"relations\['synonym'\]: expected a mapping of relations to numbers, got 3",
+        ),
+        ({"symmetric": None}, "symmetric: expected names of relations, got None"),
+        ({"symmetric": "synonym"}, "symmetric: expected names of relations, got 'synonym'"),
+        ({"symmetric": [3]}, r"symmetric: expected names of relations, got \[3\]"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("model", [sj.MRLSA(5), sj.RawRelations()], ids=["MRLSA", "RawRelations"])
+def test_parameters_of_another_type(given, model, options, message):
+    with pytest.raises(TypeError, match=message):
+        clone(model).set_params(**options).fit(given)
 
 
 def test_bad_words_and_relations(given, model):

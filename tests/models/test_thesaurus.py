@@ -249,7 +249,7 @@ class TestTable:
         assert words_of(thesaurus, "hypernym") == [{"animal", "pet"}]
         assert words_of(thesaurus, "synonym") == [{"dog"}]
 
-    @pytest.mark.parametrize("relations", ["synonym", [], [3], ["a", "a"]])
+    @pytest.mark.parametrize("relations", ["synonym", [], [3], ["a", "a"], 3])
     def test_bad_relations(self, tmp_path, relations):
         with pytest.raises(ValueError, match="relations: expected"):
             read_table(tmp_path / "t", relations=relations)
@@ -278,8 +278,9 @@ class TestLists:
             assert read_lists(path, "antonym").problems == [Problem("l.txt", 1, "'alone' has no words")]
 
     def test_bad_arguments(self, tmp_path):
-        with pytest.raises(ValueError, match="separator"):
-            read_lists(tmp_path / "l", "antonym", separator="")
+        for separator in ("", 3, None):
+            with pytest.raises(ValueError, match=f"separator: expected at least one character, got {separator!r}"):
+                read_lists(tmp_path / "l", "antonym", separator=separator)
         with pytest.raises(ValueError, match="relations: expected names"):
             read_lists(tmp_path / "l", "")
         with pytest.raises(FileNotFoundError):
