@@ -23,7 +23,7 @@ from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
 
-SYMMETRIC = ("synonym", "antonym", "similar", "derived")
+SYMMETRIC = ("synonym", "antonym", "contrast", "similar", "derived")
 OPPOSITES = ("synonym", "antonym")
 
 Slices: TypeAlias = "Sequence[str] | Mapping[str, Mapping[str, float]]"
@@ -139,7 +139,7 @@ class MRLSA(_Relational):
         denies them can be given as negative weights in `relations`.
     scales : mapping of str to float, or None
         Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
-    symmetric : collection of str, default ("synonym", "antonym", "similar", "derived")
+    symmetric : collection of str, default ("synonym", "antonym", "contrast", "similar", "derived")
         Relations that hold in both directions.
     pivot : str, default "synonym"
         The slice in which words stand for themselves.

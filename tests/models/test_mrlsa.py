@@ -323,6 +323,13 @@ def test_parameters_of_another_type(given, model, options, message):
         clone(model).set_params(**options).fit(given)
 
 
+def test_contrasts_are_symmetric():
+    relations = {"synonym": [[1, 1, 0], [0, 0, 1], [0, 0, 0]], "contrast": [[0, 0, 1], [0, 0, 0], [0, 0, 0]]}
+    given = sj.Thesaurus(["hot", "torrid", "icy"], list("abc"), relations)
+    raw = sj.RawRelations(relations=("synonym", "contrast")).fit(given)
+    assert raw.degree("icy", "hot", "contrast") == raw.degree("hot", "icy", "contrast") > 0
+
+
 def test_bad_words_and_relations(given, model):
     with pytest.raises(UnknownWordError, match="second: 'nobody' is not in the thesaurus"):
         model.degree("word1", ["word2", "nobody"], "antonym")
