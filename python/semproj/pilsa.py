@@ -280,6 +280,7 @@ class PILSA(SimilarityModel):
         ----------
         words : str or sequence of str
         k : int, default 10
+            All other words where there are fewer.
         unknown : {"error", "skip"}, default "error"
             Words that the thesaurus lacks raise `UnknownWordError`, or are left out of a sequence.
 
@@ -297,11 +298,12 @@ class PILSA(SimilarityModel):
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
         check_is_fitted(self, "word_vectors_")
         places = self._places(words, "words", unknown)
-        k = check_integer(k, "k", low=1, high=len(self.words_) - 1)
+        k = check_integer(k, "k", low=1)
         if not places:
             return []
         queries = sign * self.word_vectors_[places]
-        indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
+        wanted = min(k + 1, len(self.words_))
+        indices, scores = top_k(queries, self.word_vectors_, wanted, metric="cosine", n_threads=self.n_threads)
         found = []
         for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
             pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]

@@ -252,8 +252,17 @@ class TestWords:
             expected = [model.words_[i] for i in order[order != place][:5]]
             assert [word for word, _ in model.most_opposite(f"word {place}", 5)] == expected
         assert model.most_similar(["word 0", "word 17"], 4)[1] == model.most_similar("word 17", 4)
-        with pytest.raises(ValueError, match="k: expected between 1 and 49, got 50"):
-            model.most_similar("word 1", 50)
+        with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
+            model.most_similar("word 1", 0)
+
+    def test_more_neighbours_than_words(self, model):
+        all_of_them = model.most_similar("word 1", 49)
+        assert len(all_of_them) == 49
+        assert model.most_similar("word 1", 50) == model.most_similar("word 1", 1000) == all_of_them
+        few = PILSA(2, random_state=0).fit(Thesaurus(["a", "b", "c"], list("xyz"), {"synonym": np.eye(3)}))
+        assert len(few.most_opposite("a")) == len(few.most_opposite("a", 2))
+        alone = PILSA(1, random_state=0).fit(Thesaurus(["a"], ["x", "y"], {"synonym": [[1], [0]]}))
+        assert alone.most_similar("a") == []
 
     def test_words_outside_of_the_components_have_no_vector(self):
         synonym = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
