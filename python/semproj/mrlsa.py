@@ -53,7 +53,8 @@ class _Relational(WordModel):
 
         Returns
         -------
-        float for two words, otherwise a float32 array. A word without entries in a slice has degree 0.
+        float for two words, otherwise a float32 array. A word without entries in a slice has degree 0 in
+        `RawRelations`; the components of `MRLSA` give it what words like it have there.
 
         Raises
         ------
