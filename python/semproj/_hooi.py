@@ -167,7 +167,8 @@ class Hooi:
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What `restore` needs to go on from here."""
         arrays = {f"{name}_{j}": array for j in self.modes for name, array in self._basis(j).state().items()}
-        return {**arrays, "core": self.core}, {"energies": self.energies, "relaxation": self.relaxation}
+        scalars = {"energies": self.energies, "relaxation": self.relaxation, "key": self.key}
+        return {**arrays, "core": self.core}, scalars
 
     def restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         """Go on from an earlier state."""
@@ -177,6 +178,7 @@ class Hooi:
             self._basis(j).restore(mine)
         self.core = arrays["core"]
         self.energies, self.relaxation = list(scalars["energies"]), float(scalars["relaxation"])
+        self.key = int(scalars["key"])
 
     def set_factor(self, j: int, factor: Array) -> None:
         """Orthonormal columns for a mode."""

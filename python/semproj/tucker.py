@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import flip_signs, progress_bar
-from ._checkpoint import Checkpoint
+from ._checkpoint import Checkpoint, seed_identity
 from ._fibres import Relabelled, relabel
 from ._hooi import Hooi
 from ._persist import Persistent, checksum
@@ -182,14 +182,14 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     def _decompose(
         self, tensor: SparseTensor, ranks: tuple[int, ...], squares: float
     ) -> tuple[Array, list[Array], list[float]]:
+        state = Checkpoint(self.checkpoint, self._identity(tensor, ranks))
+        found = state.load()
         threads, key = resolve_threads(self.n_threads), seed_key(self.random_state)
         if ranks == tensor.shape:
             return tensor.to_dense(), [np.eye(size, dtype=tensor.dtype) for size in ranks], [1.0]
         data = relabel(tensor, ranks)
         block_bytes = self._block_bytes(data, ranks)
         hooi = Hooi(data, ranks, block_bytes=block_bytes, key=key, n_threads=threads)
-        state = Checkpoint(self.checkpoint, self._identity(tensor, ranks))
-        found = state.load()
         with progress_bar(self.progress, "Tucker", self.max_iter, "sweep") as bar:
             if found is None:
                 self._start(hooi, data, ranks, key, threads)
@@ -280,7 +280,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
             "ranks": list(ranks),
             "init": start,
             "max_memory": self.max_memory,
-            "random_state": self.random_state if isinstance(self.random_state, int) else None,
+            "random_state": seed_identity(self.random_state),
             "tensor": [list(tensor.shape), checksum(tensor.coords), checksum(tensor.values)],
         }
 
@@ -291,6 +291,8 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         check_integer(self.max_iter, "max_iter", low=1)
         if self.max_memory is not None:
             check_integer(self.max_memory, "max_memory", low=1)
+        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
+            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         resolve_threads(self.n_threads)

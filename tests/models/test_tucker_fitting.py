@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import numpy as np
@@ -73,6 +74,42 @@ class TestCheckpoint:
         self.model(path, max_iter=1).fit(self.X)
         with pytest.raises(ValueError, match=rf"checkpoint: .* belongs to another fit \(it differs in {what}\)"):
             self.model(path).set_params(**change).fit(self.X)
+
+    @pytest.mark.parametrize(
+        ("seed", "same", "other"),
+        [
+            (1, np.int64(1), np.int64(2)),
+            (np.uint64(2**63), 2**63, 2),
+            (np.random.RandomState(1), np.random.RandomState(1), np.random.RandomState(2)),
+            (np.random.default_rng(1), np.random.default_rng(1), 1),
+            (None, None, 1),
+        ],
+        ids=["int", "uint64", "RandomState", "Generator", "None"],
+    )
+    def test_seeds(self, tmp_path, seed, same, other):
+        """By the key of the random numbers, whatever it is given as."""
+        path = tmp_path / "state"
+        start = {"init": "random", "max_iter": 3}
+        whole = self.model(None, random_state=copy.deepcopy(seed), **start).fit(self.X)
+        self.model(path, random_state=seed, **{**start, "max_iter": 1}).fit(self.X)
+        with pytest.raises(ValueError, match=r"it differs in random_state"):
+            self.model(path, random_state=other, **start).fit(self.X)
+        resumed = self.model(path, random_state=same, **start).fit(self.X)
+        assert resumed.n_iter_ == 3
+        assert same_bits(resumed.core_, whole.core_) == (seed is not None)
+
+    def test_without_a_seed(self, tmp_path):
+        """Directions that are filled in later come from the key of the fit that began."""
+        X = sparse(planted((40, 30, 4), (3, 3, 3)))
+        path = tmp_path / "state"
+        options = {"random_state": None, "tol": 0, "checkpoint": path}
+        Tucker((6, 7, 4), max_iter=1, **options).fit(X)
+        before = path.read_bytes()
+        fits = []
+        for _ in range(2):
+            path.write_bytes(before)
+            fits.append(Tucker((6, 7, 4), max_iter=2, **options).fit(X))
+        assert all(same_bits(a, b) for a, b in zip(fits[0].factors_, fits[1].factors_, strict=True))
 
     def test_of_other_data(self, tmp_path):
         path = tmp_path / "state"
