@@ -274,7 +274,9 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        start = self.init if isinstance(self.init, str) else [0 if x is None else checksum(x) for x in self.init]
+        start: Any = self.init
+        if not isinstance(start, str):
+            start = [0 if given is None else checksum(np.asarray(given)) for given in start]
         return {
             "class": "Tucker",
             "ranks": list(ranks),

@@ -111,6 +111,18 @@ class TestCheckpoint:
             fits.append(Tucker((6, 7, 4), max_iter=2, **options).fit(X))
         assert all(same_bits(a, b) for a, b in zip(fits[0].factors_, fits[1].factors_, strict=True))
 
+    def test_a_start_in_lists(self, tmp_path):
+        rng = np.random.default_rng(0)
+        start = [rng.standard_normal((100, 25)), rng.standard_normal((90, 24)), None]
+        lists = [None if x is None else x.tolist() for x in start]
+        path = tmp_path / "state"
+        self.model(path, init=lists, max_iter=1).fit(self.X)
+        resumed = self.model(path, init=start, max_iter=2).fit(self.X)
+        assert same_bits(resumed.core_, self.model(None, init=lists, max_iter=2).fit(self.X).core_)
+        lists[1][0][0] += 1
+        with pytest.raises(ValueError, match=r"it differs in init"):
+            self.model(path, init=lists).fit(self.X)
+
     def test_of_other_data(self, tmp_path):
         path = tmp_path / "state"
         self.model(path, max_iter=1).fit(self.X)
