@@ -14,8 +14,8 @@ N is orthogonal to U, and w = 1 is one step of subspace iteration. For 0 <= w <=
 
 Over-relaxing (w > 1) shortens the slow linear convergence of HOOI, as it does for Gauss-Seidel. On planted tensors
 with noise the fit stays within 3e-4 of that of exact sweeps, below it at first and often above it later, and comes
-near its limit in about as many sweeps, each for a part of the cost (on a sparse and noisy one, whose convergence is
-slow, in fewer; on others in up to half as many more).
+near its limit in about as many sweeps, each for a part of the cost: on sparse and noisy ones, which converge
+slowly, often in fewer, on others in up to half as many more.
 A sweep needs the core S once: the last mode steps with the S from before its neighbour moved, which saves an
 eighth to a quarter of the work. If the energy should fall by that, the step is taken again with the core as it is.
 

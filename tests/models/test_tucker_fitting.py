@@ -123,6 +123,12 @@ class TestCheckpoint:
         with pytest.raises(ValueError, match=r"it differs in init"):
             self.model(path, init=lists).fit(self.X)
 
+    def test_a_folder_that_does_not_exist(self, tmp_path):
+        seen = []
+        with pytest.raises(FileNotFoundError, match=r"checkpoint: .*nowhere.*: its folder does not exist"):
+            self.model(tmp_path / "nowhere" / "state", callback=lambda *told: seen.append(told)).fit(self.X)
+        assert not seen
+
     def test_of_other_data(self, tmp_path):
         path = tmp_path / "state"
         self.model(path, max_iter=1).fit(self.X)
