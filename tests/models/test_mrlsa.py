@@ -281,6 +281,24 @@ def test_save_and_load(model, tmp_path):
     )
 
 
+def test_numbers_of_numpy_and_sets_are_saved(given, tmp_path):
+    fitted = sj.MRLSA(
+        np.int64(5),
+        scales={"antonym": np.float32(0.5)},
+        relations={"synonym": {"synonym": np.float64(1), "hypernym": np.float32(0.5)}, "antonym": {"antonym": 1}},
+        symmetric={"synonym", "antonym"},
+        random_state=np.int64(3),
+    ).fit(given)
+    fitted.save(tmp_path / "model")
+    loaded = sj.load(tmp_path / "model")
+    assert loaded.scales == {"antonym": 0.5}
+    assert loaded.relations["synonym"] == {"synonym": 1, "hypernym": 0.5}
+    assert set(loaded.symmetric) == {"synonym", "antonym"}
+    assert loaded.random_state == 3
+    assert same_bits(loaded.degree(WORDS[0], WORDS, "antonym"), fitted.degree(WORDS[0], WORDS, "antonym"))
+    assert same_bits(loaded.fit(given).word_vectors_, fitted.word_vectors_)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -310,6 +310,12 @@ class TestPromises:
         assert loaded.most_opposite("word 3", 4) == model.most_opposite("word 3", 4)
         assert loaded.n_iter_ == model.n_iter_
 
+    def test_weights_of_numpy_are_saved(self, tmp_path, thesaurus):
+        weights = {"synonym": np.float32(1), "antonym": np.float32(-0.5)}
+        model = PILSA(5, weights=weights, random_state=0).fit(thesaurus)
+        model.save(tmp_path / "m")
+        assert sj.load(tmp_path / "m").weights == {"synonym": 1, "antonym": -0.5}
+
     def test_pickle_and_clone(self, model, thesaurus):
         again = pickle.loads(pickle.dumps(model))
         assert same_bits(again.word_vectors_, model.word_vectors_)
