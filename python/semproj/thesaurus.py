@@ -9,12 +9,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ._documents import Problem
 from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
 from ._validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
@@ -50,14 +51,6 @@ def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
         return None
     place = vocabulary.get(word)
     return vocabulary.get(normal_word(word)) if place is None else place
-
-
-class Problem(NamedTuple):
-    """What could not be read, and where."""
-
-    file: str
-    line: int
-    what: str
 
 
 class Thesaurus(Persistent):
