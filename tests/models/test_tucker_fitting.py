@@ -12,6 +12,7 @@ from sklearn.base import clone
 import semproj as sj
 from semproj import SparseTensor, Tucker, _hooi
 from tests.conftest import same_bits
+from tests.models.interrupting import Stop, interrupted
 from tests.models.tensors import model_of, planted, sparse
 
 
@@ -41,6 +42,17 @@ class TestStopping:
     def test_progress(self, capsys):
         Tucker((25, 24, 3), max_iter=2, progress=True, random_state=0).fit(self.X)
         assert "Tucker" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
+    def test_an_interrupted_fit_leaves_the_previous_one(self, error):
+        first = sparse(planted((30, 20, 4), (4, 5, 4), noise=0.3))
+        model = Tucker((4, 5, 4), random_state=0).fit(first)
+        before, cells = dict(vars(model)), [[0, 29], [1, 19], [3, 0]]
+        values = model.reconstruct(cells)
+        interrupted(model.set_params(ranks=(25, 24, 3), tol=0), self.X, 2, error)
+        model.set_params(ranks=(4, 5, 4), tol=1e-5)
+        assert same_bits(model.reconstruct(cells), values)
+        assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
 
 
 class TestCheckpoint:
