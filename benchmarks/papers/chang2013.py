@@ -67,6 +67,8 @@ NOTES = (
     "pivot: hypernyms are in the slice of synonyms too, with weight 0.25, and not only in their own",
     "words similar or derived are synonyms of weight 0.5, contrasts antonyms of weight 0.25, in all models; "
     "PILSA+hypernyms has hypernyms as synonyms of weight 0.25",
+    "Table 1: the entries of several resources stand one below the other; the paper aligns target words by their "
+    "synonyms, as here only Table 2 does",
     "embedding: of words that no thesaurus has, by spelling, then by neighbours in GloVe",
     "Table 2: RawTensor and MRLSA have hypernyms and hyponyms of all levels, and the degree of a pair is that of "
     "its order minus that of the reverse; one-way is without the reverse",

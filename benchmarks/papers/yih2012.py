@@ -49,6 +49,8 @@ NOTES = (
     "300 dimensions; PILSA has the library's defaults, and so has Table 5 but for dimensions and scaling",
     "the library's defaults were chosen on dev, by these questions and by others made of held-out antonyms of "
     "Roget's: figures of dev are too good by what that choice gains",
+    f"Table 5 goes up to {DIMENSION} dimensions here, or to what --dimension says; the paper's goes up to "
+    f"{DIMENSIONS[-1]}",
     "embedding: by spelling, then by neighbours in GloVe (the paper's context vectors are of Wikipedia)",
 )
 

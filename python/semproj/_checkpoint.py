@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,16 @@ import numpy as np
 
 from ._persist import SavedModelError, read_file, write_file
 from ._types import Array
+from ._validation import seed_key
+
+
+def seed_identity(random_state: Any) -> int | None:
+    """The seed of a fit as its checkpoint names it: the key of the random numbers that the fit will draw.
+
+    To be asked for before the fit draws, which it does not do itself. None stands for a fit without a seed:
+    another one goes on from its file, with the key that is there if random numbers are still needed.
+    """
+    return None if random_state is None else seed_key(copy.deepcopy(random_state))
 
 
 class Checkpoint:
@@ -21,11 +32,18 @@ class Checkpoint:
         None keeps nothing.
     identity : dict
         What must be the same for a fit to go on from the file: the class, its parameters, the data.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder does not exist: before the first sweep, not after it.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, Any]) -> None:
         self._path = None if path is None else Path(path)
         self._identity = identity
+        if self._path is not None and not self._path.parent.is_dir():
+            raise FileNotFoundError(f"checkpoint: {self._path}: its folder does not exist")
 
     def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
         """The arrays and numbers last saved, or None when there is no file yet."""

@@ -7,12 +7,14 @@ import json
 import lzma
 import os
 import zlib
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from . import _core
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+NOT_UTF8 = "not valid UTF-8"
 
 
 def _open_binary(path: PathLike) -> BinaryIO:
@@ -24,8 +26,21 @@ def _open_binary(path: PathLike) -> BinaryIO:
     return open(name, "rb")
 
 
-def numbered_lines(path: PathLike, errors: str = "strict") -> Iterator[tuple[int, str]]:
-    """Lines without their ends, numbered from 1; ``.gz`` and ``.xz`` are unpacked."""
+class Problem(NamedTuple):
+    """What could not be read, and where."""
+
+    file: str
+    line: int
+    what: str
+
+
+def numbered_lines(
+    path: PathLike, errors: str = "strict", report: Callable[[int, str], object] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Lines without their ends, numbered from 1; ``.gz`` and ``.xz`` are unpacked.
+
+    Lines that are not UTF-8 are an error, or left out and told to `report`, by number.
+    """
     number = 0
     with _open_binary(path) as file:
         try:
@@ -33,7 +48,10 @@ def numbered_lines(path: PathLike, errors: str = "strict") -> Iterator[tuple[int
                 try:
                     text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors)
                 except UnicodeDecodeError as error:
-                    raise ValueError(f"{path}, line {number}: {error}") from None
+                    if report is None:
+                        raise ValueError(f"{path}, line {number}: {error}") from None
+                    report(number, NOT_UTF8)
+                    continue
                 yield number, text.rstrip("\n").removesuffix("\r")
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
             raise ValueError(f"{path}, after line {number}: the file is damaged: {error}") from error

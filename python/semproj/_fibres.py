@@ -8,7 +8,8 @@ block leaves out those of them that none of its rows has. So for slices (n1, n2,
 just [W_1 V, ..., W_m V] without the columns that are zero in a block, by one sparse product.
 
 Cost for z entries: 2 z R flops for the last mode's rank R, and 2 R R' for each node of the next level, and so on.
-Memory: entries sorted for each mode (z values and indices, the nodes' offsets), and one block.
+Memory: entries sorted for each mode (z values and indices, offsets of the nodes, among them one for each row and
+uncompressed index), and one block.
 """
 
 from __future__ import annotations
@@ -169,6 +170,7 @@ class Unfolding:
         self._starts.append(fibres.indptr.astype(np.int64))
         self._indices, self._values = fibres.indices, fibres.data
         self.blocks = list(self._cut(coords[mode], beside))
+        self._starts[0] = self._starts[0][:0]  # the blocks have them
 
     def rows(self, factors: Factors, packed: Projection | None) -> Iterator[tuple[Block, Array]]:
         """Each block with its rows of Y, of shape (rows, present uncompressed indices x columns).

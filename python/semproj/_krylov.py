@@ -236,5 +236,6 @@ def complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:
     for _ in range(2):
         fill -= good @ (good.T @ fill)
         fill = np.linalg.qr(fill)[0]
-    completed = np.concatenate([good, fill], axis=1).astype(vectors.dtype)
+    # The kernels want contiguous rows; a choice of columns and a single column more may come without.
+    completed = np.ascontiguousarray(np.concatenate([good, fill], axis=1), dtype=vectors.dtype)
     return completed, np.concatenate([values[~weak], np.zeros(k - good.shape[1])])

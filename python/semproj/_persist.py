@@ -13,8 +13,9 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         raise TypeError(f"{name} cannot be saved: expected one of {', '.join(sorted(_CLASSES))}")
     parts = {part: getattr(model, part) for part in model._parts if getattr(model, part, None) is not None}
     parameters = {k: v for k, v in model._get_parameters_to_save().items() if k not in model._parts}
-    if not isinstance(parameters.get("random_state"), (int, type(None))):
+    if not isinstance(parameters.get("random_state"), (Integral, type(None))):
         parameters["random_state"] = None  # a generator's state is not the model's
     for key, value in model._get_state().items():
         arrays[prefix + key] = np.ascontiguousarray(value)
@@ -145,10 +146,15 @@ def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def _plain(value: Any, name: str) -> Any:
+    """What JSON can hold: numbers of NumPy as those of Python, tuples and sets as lists, also inside of others."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, tuple):
-        value = list(value)
+    elif isinstance(value, Mapping):
+        return {key: _plain(each, name) for key, each in value.items()}
+    elif isinstance(value, (set, frozenset)):
+        value = sorted(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, name) for each in value]
     try:
         json.dumps(value, allow_nan=True)
     except TypeError:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import RowTransformer, progress_bar, unit_rows
-from ._checkpoint import Checkpoint
+from ._checkpoint import Checkpoint, seed_identity
 from ._persist import checksum
 from ._threads import resolve_threads
 from ._types import Array
@@ -194,13 +193,12 @@ class TopicModel(RowTransformer):
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
         counts = documents.counts
         return {
             "class": type(self).__name__,
             "n_components": int(self.n_components),
             **{name: _plain(getattr(self, name)) for name in self._identifying},
-            "random_state": seed,
+            "random_state": seed_identity(self.random_state),
             "view_bounds": documents.view_bounds,
             "X": [
                 *counts.shape,

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from . import _core
 from ._fibres import Relabelled
+from ._hooi import DOUBLE_ROWS, EXACT, FEW
 from ._krylov import block_width, complete, product
 from ._svd import SparseOperator, leading_vectors
 from ._types import Array
@@ -78,11 +79,26 @@ def needed_memory(data: Relabelled, ranks: tuple[int, ...], hosvd: bool) -> tupl
     # The entries in the user's order and once for each mode; the factors, their result, one packed, one kept.
     fixed = nnz * (8 * len(ranks) + (len(modes) + 1) * (item + 4)) + 2 * sum(factors) + 2 * max(factors)
     fixed += 16 * 8 * core  # the core, what is derived from it, and the partial sums it is made of
+    # Where the entries of each row and uncompressed index begin; while they are sorted, two and a half times more.
+    n_whole = prod(size for size, rank in zip(data.shape, ranks, strict=True) if rank == size)
+    offsets = [8 * data.n_rows[j] * n_whole for j in modes]
+    fixed += sum(offsets) + 5 * max(offsets) // 2
     columns = [core // ranks[j] for j in modes]
-    exact = [8 * 8 * c**2 for j, c in zip(modes, columns, strict=True) if c <= max(512, 8 * ranks[j])]
+    exact = [
+        _exact_memory(data.n_rows[j], c, item)
+        for j, c in zip(modes, columns, strict=True)
+        if min(data.n_rows[j], c) <= max(FEW, EXACT * ranks[j])
+    ]
     starts = [
         2 * nnz * (item + 4) + data.n_rows[j] * (start_basis(ranks[j]) + 4 * block_width(ranks[j])) * item
         for j in modes[1:]
     ]
     fixed += max([*exact, *(starts if hosvd else []), 0])
     return fixed, max(256 * c * item for c in columns)
+
+
+def _exact_memory(n_rows: int, columns: int, item: int) -> int:
+    """Bytes of an exact solve: Gram matrices, eigenvectors, rows in double; where rows are few, all of them."""
+    short = min(n_rows, columns)
+    whole = n_rows * columns * item if n_rows <= columns else 0
+    return 8 * short * (8 * short + 2 * DOUBLE_ROWS) + whole

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import unit_rows
+from ._base import flip_signs, unit_rows
+from ._relations import Slices, weighted_slices
 from ._threads import resolve_threads, single_threaded_blas
 from ._types import Array
-from ._validation import check_integer, check_positive, check_real, keeps_previous_fit
+from ._validation import check_integer, check_real, keeps_previous_fit
 from ._wordmodel import WordModel
-from .pilsa import signed_matrix
 from .retrieval import top_k
 from .tensor import SparseTensor
 from .thesaurus import Thesaurus
@@ -23,10 +23,7 @@ from .tucker import Tucker
 
 __all__ = ["MRLSA", "RawRelations"]
 
-SYMMETRIC = ("synonym", "antonym", "similar", "derived")
-OPPOSITES = ("synonym", "antonym")
-
-Slices: TypeAlias = "Sequence[str] | Mapping[str, Mapping[str, float]]"
+SYMMETRIC = ("synonym", "antonym", "contrast", "similar", "derived")
 
 
 class _Relational(WordModel):
@@ -36,7 +33,7 @@ class _Relational(WordModel):
     """
 
     relations_: tuple[str, ...]
-    symmetric: Sequence[str]
+    symmetric: Collection[str]
     pivot: str
 
     def degree(self, first: Any, second: Any, relation: str, *, pivot: str | None = None) -> Any:
@@ -56,7 +53,8 @@ class _Relational(WordModel):
 
         Returns
         -------
-        float for two words, otherwise a float32 array. A word without entries in a slice has degree 0.
+        float for two words, otherwise a float32 array. A word without entries in a slice has degree 0 in
+        `RawRelations`; the components of `MRLSA` give it what words like it have there.
 
         Raises
         ------
@@ -104,6 +102,15 @@ class _Relational(WordModel):
         """Vectors of unit length of words in a slice; zero for a word without any."""
         raise NotImplementedError
 
+    def _check_symmetric(self) -> None:
+        given = self.symmetric
+        if (
+            isinstance(given, str)
+            or not isinstance(given, Collection)
+            or not all(isinstance(n, str) for n in given)
+        ):
+            raise TypeError(f"symmetric: expected names of relations, got {given!r}")
+
     def _checked_relation(self, relation: str, name: str) -> str:
         if relation not in self.relations_:
             raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.relations_))}, got {relation!r}")
@@ -130,7 +137,7 @@ class MRLSA(_Relational):
         denies them can be given as negative weights in `relations`.
     scales : mapping of str to float, or None
         Factors of slices, 1 for those not named: a slice with larger values has more influence on the space.
-    symmetric : sequence of str, default ("synonym", "antonym", "similar", "derived")
+    symmetric : collection of str, default ("synonym", "antonym", "contrast", "similar", "derived")
         Relations that hold in both directions.
     pivot : str, default "synonym"
         The slice in which words stand for themselves.
@@ -190,7 +197,7 @@ class MRLSA(_Relational):
         relations: Slices = ("synonym", "antonym"),
         polarity: float = 0.5,
         scales: Mapping[str, float] | None = None,
-        symmetric: Sequence[str] = SYMMETRIC,
+        symmetric: Collection[str] = SYMMETRIC,
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
@@ -229,7 +236,8 @@ class MRLSA(_Relational):
         """
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power")
-        relations, slices = _weighted_slices(
+        self._check_symmetric()
+        relations, slices = weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         most = min(slices[0].shape)
@@ -250,39 +258,48 @@ class MRLSA(_Relational):
         ).fit(SparseTensor.from_slices(slices))
         self._set_words(thesaurus.words)
         self.relations_ = relations
-        self.word_vectors_ = tucker.factors_[1]
-        self.relation_matrices_ = np.ascontiguousarray(np.moveaxis(tucker.core_, 2, 0))
+        self.word_vectors_, self.relation_matrices_ = _turned(tucker.factors_[1], np.moveaxis(tucker.core_, 2, 0))
         self.singular_values_ = np.sqrt(np.einsum("kij,kij->j", self.relation_matrices_, self.relation_matrices_))
         self.fit_, self.n_iter_ = tucker.fit_, tucker.n_iter_
         return self
 
     def top_words(
-        self, word: str, relation: str, k: int = 10, *, pivot: str | None = None
-    ) -> list[tuple[str, float]]:
-        """The words that are most in a relation to a word, best first, with their degrees.
+        self, words: str | Sequence[str], relation: str, k: int = 10, *, pivot: str | None = None
+    ) -> Any:
+        """The k words that are most in a relation to a word, or to each of several; never the word itself.
 
         Parameters
         ----------
-        word : str
+        words : str or sequence of str
         relation : str
             For "hypernym": its hypernyms.
         k : int, default 10
+            All other words where there are fewer.
         pivot : str or None
+
+        Returns
+        -------
+        list of (word, degree), best first; a list of such lists for a sequence of words
         """
         check_is_fitted(self, "words_")
         check_integer(k, "k", low=1)
         pivot = self._checked_relation(self.pivot if pivot is None else pivot, "pivot")
         self._checked_relation(relation, "relation")
-        column = self._places(word, "word")
+        columns = self._places(words, "words")
+        if not columns:
+            return []
         everything = list(range(len(self.words_)))
         # For a symmetric relation, the mean of two cosines is the product of vectors twice as long.
         sides = [(pivot, relation), (relation, pivot)] if relation in self.symmetric else [(pivot, relation)]
-        query = np.concatenate([self._rows(column, mine) for mine, _ in sides], axis=1)
+        query = np.concatenate([self._rows(columns, mine) for mine, _ in sides], axis=1)
         corpus = np.concatenate([self._rows(everything, theirs) for _, theirs in sides], axis=1)
         wanted = min(k + 1, len(self.words_))
         ids, scores = top_k(query, corpus, wanted, metric="inner_product", n_threads=self.n_threads)
-        found = [(self.words_[i], float(s) / len(sides)) for i, s in zip(ids[0], scores[0], strict=True)]
-        return [pair for pair in found if pair[0] != self.words_[column[0]]][:k]
+        found = []
+        for column, row, near in zip(columns, ids.tolist(), scores.tolist(), strict=True):
+            pairs = [(self.words_[i], s / len(sides)) for i, s in zip(row, near, strict=True) if i != column]
+            found.append(pairs[:k])
+        return found[0] if isinstance(words, str) else found
 
     def _rows(self, columns: list[int], relation: str) -> Array:
         S = self.relation_matrices_[self.relations_.index(relation)]
@@ -292,6 +309,9 @@ class MRLSA(_Relational):
         transposed = np.ascontiguousarray(scaled.T, chosen.dtype)
         with single_threaded_blas():
             _core.tall_multiply(chosen, transposed, 1.0, 0.0, rows, resolve_threads(self.n_threads))
+        # What cancels out, as for a word that a slice lacks when nothing is compressed, leaves rounding errors.
+        most = np.sqrt(np.square(chosen, dtype=np.float64) @ np.square(scaled, dtype=np.float64).sum(axis=0))
+        rows[np.linalg.norm(rows, axis=1) <= 32 * np.finfo(rows.dtype).eps * most] = 0
         unit_rows(rows)
         return rows.astype(np.float32, copy=False)
 
@@ -330,7 +350,7 @@ class RawRelations(_Relational):
         relations: Slices = ("synonym", "antonym"),
         polarity: float = 0.0,
         scales: Mapping[str, float] | None = None,
-        symmetric: Sequence[str] = SYMMETRIC,
+        symmetric: Collection[str] = SYMMETRIC,
         pivot: str = "synonym",
         row_scaling: float = 0.0,
     ) -> None:
@@ -344,7 +364,8 @@ class RawRelations(_Relational):
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:
         """Weight the relations of a thesaurus."""
-        relations, slices = _weighted_slices(
+        self._check_symmetric()
+        relations, slices = weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
         self._set_words(thesaurus.words)
@@ -358,61 +379,15 @@ class RawRelations(_Relational):
         return sp.diags(1 / np.where(norms > 0, norms, 1.0)) @ rows
 
 
-def _weighted_slices(
-    thesaurus: Thesaurus,
-    relations: Slices,
-    polarity: float,
-    scales: Mapping[str, float] | None,
-    pivot: str,
-    row_scaling: float,
-) -> tuple[tuple[str, ...], list[Any]]:
-    """tf-idf weights of each slice, times its scale; a word's document frequency is that of all slices."""
-    if not isinstance(thesaurus, Thesaurus):
-        raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
-    weights = _slice_weights(thesaurus, relations, polarity)
-    names = tuple(weights)
-    if pivot not in names:
-        raise ValueError(f"pivot: expected one of the relations {', '.join(map(repr, names))}, got {pivot!r}")
-    for name, scale in (scales or {}).items():
-        check_positive(scale, f"scales[{name!r}]")
-        if name not in names:
-            raise ValueError(f"scales: expected names of relations {', '.join(map(repr, names))}, got {name!r}")
-    check_real(row_scaling, "row_scaling", low=0, high=1)
-    raw = [signed_matrix(thesaurus, each) for each in weights.values()]
-    occurs = sum((abs(matrix) for matrix in raw[1:]), abs(raw[0]))
-    if occurs.nnz == 0:
-        raise ValueError("thesaurus: has no entries in these relations")
-    frequency = np.bincount(occurs.indices, minlength=occurs.shape[1])
-    idf = np.log2(occurs.shape[0] / np.maximum(frequency, 1)).astype(np.float32)
-    weighted = [matrix @ sp.diags(idf) for matrix in raw]
-    squares = sum(np.asarray(w.multiply(w).sum(axis=1), np.float64).ravel() for w in weighted)
-    lengths = np.sqrt(np.where(squares > 0, squares, 1.0)) ** row_scaling
-    factors = [float((scales or {}).get(name, 1.0)) for name in names]
-    rows = [sp.diags((factor / lengths).astype(np.float32)) for factor in factors]
-    return names, [sp.csr_matrix(each @ w) for each, w in zip(rows, weighted, strict=True)]
+def _turned(V: Array, S: Array) -> tuple[Array, Array]:
+    """V and all S_k, in the directions of the singular values of the words' mode, the largest first.
 
-
-def _slice_weights(thesaurus: Thesaurus, relations: Slices, polarity: float) -> dict[str, dict[str, float]]:
-    """What each slice is the sum of."""
-    check_real(polarity, "polarity", low=0, high=1)
-    if isinstance(relations, Mapping):
-        weights = {name: dict(each) for name, each in relations.items()}
-    else:
-        names = [relations] if isinstance(relations, str) else list(relations)
-        if len(set(names)) != len(names):
-            raise ValueError(f"relations: expected different names, got {names!r}")
-        weights = {name: {name: 1.0} for name in names}
-    if not weights:
-        raise ValueError("relations: expected at least one")
-    for name, each in weights.items():
-        if not any(weight != 0 and relation in thesaurus.relations for relation, weight in each.items()):
-            have = ", ".join(map(repr, thesaurus.relations)) or "none"
-            raise ValueError(
-                f"relations: {name!r}: expected relations of the thesaurus ({have}), got {list(each)}"
-            )
-    if polarity and all(name in weights for name in OPPOSITES):
-        first, second = (weights[name] for name in OPPOSITES)
-        both = dict.fromkeys([*first, *second])
-        for name, mine, theirs in zip(OPPOSITES, (first, second), (second, first), strict=True):
-            weights[name] = {each: mine.get(each, 0.0) - polarity * theirs.get(each, 0.0) for each in both}
-    return weights
+    Tucker has turned them already, but for a mode that is not compressed: as many components as words.
+    """
+    if V.shape[1] < V.shape[0]:
+        return V, np.ascontiguousarray(S)
+    wide = S.astype(np.float64)
+    turn = np.linalg.eigh(np.einsum("kij,kil->jl", wide, wide, optimize=True))[1][:, ::-1]
+    components = np.ascontiguousarray(turn.T)
+    flip_signs(components)
+    return np.ascontiguousarray(components.T, V.dtype), (wide @ components.T).astype(S.dtype)

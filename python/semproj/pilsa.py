@@ -280,6 +280,7 @@ class PILSA(SimilarityModel):
         ----------
         words : str or sequence of str
         k : int, default 10
+            All other words where there are fewer.
         unknown : {"error", "skip"}, default "error"
             Words that the thesaurus lacks raise `UnknownWordError`, or are left out of a sequence.
 
@@ -297,11 +298,12 @@ class PILSA(SimilarityModel):
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
         check_is_fitted(self, "word_vectors_")
         places = self._places(words, "words", unknown)
-        k = check_integer(k, "k", low=1, high=len(self.words_) - 1)
+        k = check_integer(k, "k", low=1)
         if not places:
             return []
         queries = sign * self.word_vectors_[places]
-        indices, scores = top_k(queries, self.word_vectors_, k + 1, metric="cosine", n_threads=self.n_threads)
+        wanted = min(k + 1, len(self.words_))
+        indices, scores = top_k(queries, self.word_vectors_, wanted, metric="cosine", n_threads=self.n_threads)
         found = []
         for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
             pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]
@@ -368,7 +370,7 @@ class _RawModel(SimilarityModel):
 
 
 class SignedTfIdf(_RawModel):
-    """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`.
+    """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`, 0 for words without weight.
 
     Parameters
     ----------
@@ -379,7 +381,7 @@ class SignedTfIdf(_RawModel):
     def _columns(self, thesaurus: Thesaurus) -> Any:
         W = signed_tfidf(thesaurus, self.weights, dtype=np.float64)
         lengths = np.sqrt(np.bincount(W.indices, W.data**2, W.shape[1]))
-        W.data /= lengths[W.indices]
+        W.data /= np.where(lengths > 0, lengths, 1.0)[W.indices]  # a word of all entries has no weight in any
         return W
 
 

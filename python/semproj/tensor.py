@@ -146,6 +146,8 @@ def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...
         if coords.shape[1] == 0:
             raise ValueError("shape: cannot be told from a tensor without entries")
         shape = [int(mode.max()) + 1 for mode in coords]
+    if isinstance(shape, str) or not isinstance(shape, (Sequence, np.ndarray)):
+        raise TypeError(f"shape: expected one integer for each of {len(coords)} modes, got {shape!r}")
     if len(shape) != len(coords):
         raise ValueError(f"shape: expected {len(coords)} modes, as coords has, got {tuple(shape)}")
     checked = tuple(check_integer(size, f"shape[{mode}]", low=1) for mode, size in enumerate(shape))

@@ -9,15 +9,16 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ._documents import Problem
 from ._persist import Persistent, pack_strings, unpack_strings
 from ._types import Array
-from ._validation import check_choice, check_real, check_sparse, without_duplicates
+from ._validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
 
@@ -50,14 +51,6 @@ def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
         return None
     place = vocabulary.get(word)
     return vocabulary.get(normal_word(word)) if place is None else place
-
-
-class Problem(NamedTuple):
-    """What could not be read, and where."""
-
-    file: str
-    line: int
-    what: str
 
 
 class Thesaurus(Persistent):
@@ -225,11 +218,15 @@ class Thesaurus(Persistent):
 
 
 def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
-    check_sparse(matrix, name)
-    csr = sp.csr_matrix(matrix, dtype=np.float32)
+    where = f"relations: {name!r}"
+    check_sparse(matrix, where)
+    with np.errstate(over="ignore"):  # is told below
+        csr = as_csr(matrix, where).astype(np.float32, copy=False)
     if csr.shape != shape:
-        raise ValueError(f"relations: {name!r}: expected shape {shape} (entries, words), got {csr.shape}")
-    return without_duplicates(csr)
+        raise ValueError(f"{where}: expected shape {shape} (entries, words), got {csr.shape}")
+    if not np.isfinite(csr.data).all():
+        raise ValueError(f"{where}: contains NaN or infinity")
+    return without_duplicates(sp.csr_matrix(csr))
 
 
 def _count(n: int, what: str) -> str:

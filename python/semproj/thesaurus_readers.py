@@ -1,7 +1,8 @@
 """Thesauri from files: WordNet's database, tables of heads with synonyms and antonyms, and lists of words.
 
 Files are UTF-8; ``.gz`` and ``.xz`` are unpacked while reading. Lines and words that make no sense are left out,
-counted in a warning, and kept in the thesaurus's ``problems``.
+counted in a warning, and kept in the thesaurus's ``problems``, with file and line. A file of which no line makes
+sense is an error.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Builder:
         self._ends = {name: array("q", [0]) for name in relations}
         self._known = _Memory(self._column)
 
-    def add(self, line: int, name: str, words: Mapping[str, Iterable[str]]) -> None:
+    def add(self, line: int, name: str, words: Mapping[str, Iterable[str]], file: str | None = None) -> None:
         """An entry, with the words of each relation that has any."""
         self.entries.append(name)
         known = self._known
@@ -57,13 +58,14 @@ class _Builder:
                 if column >= 0:
                     columns.append(column)
                 elif column == -2:
-                    self.problem(line, f"not a word: {word[:80]!r}")
+                    self.problem(line, f"not a word: {word[:80]!r}", file)
             self._ends[relation].append(len(columns))
 
-    def problem(self, line: int, what: str) -> None:
-        self.problems.append(Problem(self.file, line, what))
+    def problem(self, line: int, what: str, file: str | None = None) -> None:
+        self.problems.append(Problem(file or self.file, line, what))
 
-    def thesaurus(self) -> Thesaurus:
+    def thesaurus(self, stacklevel: int) -> Thesaurus:
+        """All of it, after a warning, to the caller of the reader, if there were problems."""
         shape = len(self.entries), len(self.vocabulary)
         relations = {}
         for name, columns in self._columns.items():
@@ -75,10 +77,11 @@ class _Builder:
             relations[name] = matrix
         if self.problems:
             first = self.problems[0]
+            where = f"line {first.line}" if first.file == self.file else f"line {first.line} of {first.file}"
             warnings.warn(
-                f"{self.file}: {len(self.problems)} words or lines could not be read, the first at line "
-                f"{first.line} ({first.what}); the thesaurus has them all in .problems",
-                stacklevel=4,
+                f"{self.file}: {len(self.problems)} words or lines could not be read, the first at {where} "
+                f"({first.what}); the thesaurus has them all in .problems",
+                stacklevel=stacklevel,
             )
         return Thesaurus(self.vocabulary, self.entries, relations, self.problems)
 
@@ -174,8 +177,8 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
     antonym: 3 in 2 entries
     """
     (relation,) = _checked_relations([relation])
-    if not separator:
-        raise ValueError("separator: expected at least one character, got ''")
+    if not isinstance(separator, str) or not separator:
+        raise ValueError(f"separator: expected at least one character, got {separator!r}")
 
     def entry(line: str) -> tuple[str, dict[str, list[str]]]:
         head, *words = line.split(separator)
@@ -185,7 +188,7 @@ def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesa
 
 
 def _checked_relations(relations: Sequence[str]) -> list[str]:
-    names = list(relations)
+    names = list(relations) if isinstance(relations, Iterable) else []
     if isinstance(relations, str) or not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"relations: expected names, got {relations!r}")
     if len(set(names)) != len(names):
@@ -197,7 +200,7 @@ def _read(
     path: PathLike, relations: Sequence[str], entry: Callable[[str], tuple[str, dict[str, list[str]]]]
 ) -> Thesaurus:
     builder = _Builder(list(dict.fromkeys(["synonym", *relations])), os.path.basename(os.fspath(path)))
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, report=builder.problem):
         if not line.strip():
             continue
         try:
@@ -212,7 +215,10 @@ def _read(
             builder.problem(number, f"{name!r} has no words")
         else:
             builder.add(number, name, {**words, "synonym": [name, *words.get("synonym", ())]})
-    return builder.thesaurus()
+    if builder.problems and not builder.entries:
+        first = builder.problems[0]
+        raise ValueError(f"{path}, line {first.line}: {first.what}; no line of the file could be read")
+    return builder.thesaurus(stacklevel=4)
 
 
 def read_wordnet(
@@ -228,7 +234,7 @@ def read_wordnet(
     Parameters
     ----------
     source : WordNet or path-like
-        A WordNet, or where its files are.
+        A WordNet, or where its files are, to be read without their malformed lines.
     relations : sequence of str, default all of these
         "synonym"
             The words of the synset; always there.
@@ -261,14 +267,18 @@ def read_wordnet(
     if not pos or set(pos) - set("nvar"):
         raise ValueError(f"pos: expected letters of 'nvar', got {pos!r}")
     check_integer(depth, "depth", low=1)
-    wordnet = source if isinstance(source, WordNet) else WordNet(source)
-    builder = _Builder(list(dict.fromkeys(["synonym", *relations])))
+    wordnet = source if isinstance(source, WordNet) else WordNet(source, strict=False)
+    builder = _Builder(list(dict.fromkeys(["synonym", *relations])), wordnet.path.resolve().name)
     graph = _Graph(wordnet)
+    if wordnet is not source:
+        wordnet.morphy("")  # not needed here: reads the last of the files, for the report of all
+    builder.problems += wordnet.problems
     for synset in wordnet.synsets.values():
         if synset.pos in pos:
             words = {name: graph.words(synset, name, depth, indirect) for name in relations if name != "synonym"}
-            builder.add(0, f"{synset.offset:08d}-{synset.pos}", {**words, "synonym": synset.words})
-    return builder.thesaurus()
+            file, line = wordnet.place(synset)
+            builder.add(line, f"{synset.offset:08d}-{synset.pos}", {**words, "synonym": synset.words}, file)
+    return builder.thesaurus(stacklevel=3)
 
 
 class _Graph:

@@ -9,10 +9,12 @@ import os
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+from ._documents import NOT_UTF8, Problem
 
 __all__ = ["Frame", "Pointer", "Synset", "WordNet"]
 
@@ -90,6 +92,14 @@ class WordNet:
     ----------
     path : path-like
         The folder, or a tar archive of it (``.tar``, ``.tar.gz``, ``.tar.xz``, ...).
+    strict : bool, default True
+        Malformed lines and pointers to what is not there are errors. False leaves them out and notes them in
+        `problems`; a file without a single good line is an error still.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        What was left out of the files read so far, with file and line.
 
     Raises
     ------
@@ -115,10 +125,15 @@ class WordNet:
     ['pocket knife']
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, strict: bool = True) -> None:
         self.path = Path(path)
+        self.strict = strict
+        self.problems: list[Problem] = []
         self._files = _read_folder(self.path) if self.path.is_dir() else _read_archive(self.path)
-        self._index = {pos: dict(self._parse(f"index.{name}", _index_entry)) for pos, name in _FILES.items()}
+        self._index = {
+            pos: dict(entry for _, entry in self._parse(f"index.{name}", _index_entry))
+            for pos, name in _FILES.items()
+        }
         if not any(self._index.values()):
             raise FileNotFoundError(f"path: expected index.noun, index.verb, ... in {self.path}, found none")
 
@@ -133,25 +148,42 @@ class WordNet:
     def synsets(self) -> dict[tuple[str, int], Synset]:
         """Synsets by part of speech and offset, in the order of the files."""
         synsets: dict[tuple[str, int], Synset] = {}
+        lines: dict[tuple[str, int], int] = {}
+        problems = []
         for pos, name in _FILES.items():
-            for synset in self._parse(f"data.{name}", _synset):
-                if synset.pos != pos:
-                    raise ValueError(f"path: data.{name}: synset {synset.offset:08d} is of type {synset.pos!r}")
-                synsets[pos, synset.offset] = synset
+            for number, synset in self._parse(f"data.{name}", partial(_synset_of, pos=pos)):
+                key = pos, synset.offset
+                if key in synsets:
+                    what = f"synset {synset.offset:08d} is there already, in line {lines[key]}"
+                    problems.append(Problem(f"data.{name}", number, what))
+                else:
+                    synsets[key], lines[key] = synset, number
         present = {pos for pos, _ in synsets}
-        for synset in synsets.values():
+        for key, synset in synsets.items():
+            kept = tuple(p for p in synset.pointers if _leads_somewhere(p, synset, synsets, present))
+            if len(kept) == len(synset.pointers):
+                continue
             for pointer in synset.pointers:
-                target = synsets.get((pointer.pos, pointer.offset))
-                if (target is None and pointer.pos in present) or not _words_exist(pointer, synset, target):
-                    where = f"data.{_FILES[synset.pos]}: synset {synset.offset:08d}"
-                    raise ValueError(f"path: {where}: points to what is not there: {pointer}")
+                if pointer not in kept:
+                    what = f"synset {synset.offset:08d}: points to what is not there: {pointer}"
+                    problems.append(Problem(f"data.{_FILES[synset.pos]}", lines[key], what))
+            synsets[key] = synset._replace(pointers=kept)
+        self._report(problems)
+        self._synset_lines = lines
         for name in _FILES.values():
             self._files.pop(f"data.{name}", None)  # the largest ones, not needed any more
         return synsets
 
+    def place(self, synset: Synset) -> tuple[str, int]:
+        """The file and the line that a synset was read from."""
+        self.synsets  # noqa: B018 - reads the files
+        return f"data.{_FILES[synset.pos]}", self._synset_lines[synset.pos, synset.offset]
+
     def senses(self, word: str, pos: str) -> list[Synset]:
         """The synsets of a lemma (any case, spaces or underscores), most frequent sense first."""
         offsets, _ = self._index_of(pos).get(_normal(word), ((), 0))
+        if not self.strict:
+            offsets = tuple(offset for offset in offsets if (pos, offset) in self.synsets)
         try:
             return [self.synsets[pos, offset] for offset in offsets]
         except KeyError as error:
@@ -166,7 +198,7 @@ class WordNet:
         """
         counts: Counter[tuple[str, str]] = Counter()
         for file, key, count in (("index.sense", 0, 3), ("cntlist.rev", 0, 2), ("cntlist", 1, 0)):
-            for lemma, pos, times in self._parse(file, partial(_tag_count, key=key, count=count)):
+            for _, (lemma, pos, times) in self._parse(file, partial(_tag_count, key=key, count=count)):
                 counts[lemma, pos] += times
             if counts:
                 return dict(counts)
@@ -222,7 +254,7 @@ class WordNet:
     def _exceptions(self) -> dict[str, dict[str, list[str]]]:
         lists: dict[str, dict[str, list[str]]] = {pos: {} for pos in _FILES}
         for pos, name in _FILES.items():
-            for inflected, *bases in self._parse(f"{name}.exc", _exception):
+            for _, (inflected, *bases) in self._parse(f"{name}.exc", _exception):
                 lists[pos].setdefault(inflected, []).extend(bases)  # some forms have two lines
         return lists
 
@@ -232,27 +264,28 @@ class WordNet:
         except KeyError:
             raise ValueError(f"pos: expected one of {', '.join(map(repr, _FILES))}, got {pos!r}") from None
 
-    def _parse(self, file: str, parse: Callable[[str], Parsed]) -> list[Parsed]:
-        """The entries of a file; none without the file."""
-        entries = []
-        for number, line in self._lines(file):
+    def _parse(self, file: str, parse: Callable[[str], Parsed]) -> list[tuple[int, Parsed]]:
+        """The entries of a file, with their lines; none without the file."""
+        entries, problems = [], []
+        for number, raw in enumerate(self._files.get(file, b"").split(b"\n"), 1):
+            if not raw.strip() or raw.startswith(b"  "):  # the license begins with two spaces
+                continue
             try:
-                entries.append(parse(line))
+                line = raw.decode("utf-8")
+                entries.append((number, parse(line)))
+            except UnicodeDecodeError:
+                problems.append(Problem(file, number, NOT_UTF8))
             except (ValueError, IndexError, KeyError) as error:
-                raise ValueError(f"path: {file}: line {number}: malformed ({error}): {line[:80]!r}") from None
+                problems.append(Problem(file, number, f"malformed ({error}): {line[:80]!r}"))
+        self._report(problems, all_of_it=not entries)
         return entries
 
-    def _lines(self, file: str) -> Iterator[tuple[int, str]]:
-        """Numbered lines, without the license (lines that begin with two spaces) and blank lines."""
-        raw = self._files.get(file, b"")
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            number = raw.count(b"\n", 0, error.start) + 1
-            raise ValueError(f"path: {file}: line {number}: not valid UTF-8") from None
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip() and not line.startswith("  "):
-                yield number, line
+    def _report(self, problems: list[Problem], all_of_it: bool = False) -> None:
+        """Note problems, or raise the first."""
+        if problems and (self.strict or all_of_it):
+            file, line, what = problems[0]
+            raise ValueError(f"path: {file}: line {line}: {what}")
+        self.problems += problems
 
 
 def _normal(word: str) -> str:
@@ -343,6 +376,13 @@ def _synset(line: str) -> Synset:
     )  # fmt: skip
 
 
+def _synset_of(line: str, *, pos: str) -> Synset:
+    synset = _synset(line)
+    if synset.pos != pos:
+        raise ValueError(f"synset {synset.offset:08d} is of type {synset.pos!r}")
+    return synset
+
+
 def _split_gloss(gloss: str) -> tuple[str, tuple[str, ...]]:
     """The definition is what stands before the first quotation; examples are the quotations."""
     start = re.search(r'(?:^|[;:,.])\s*"', gloss)
@@ -351,7 +391,13 @@ def _split_gloss(gloss: str) -> tuple[str, tuple[str, ...]]:
     return gloss[:end].rstrip(" ;:,"), tuple(filter(None, examples))
 
 
-def _words_exist(pointer: Pointer, source: Synset, target: Synset | None) -> bool:
+def _leads_somewhere(
+    pointer: Pointer, source: Synset, synsets: dict[tuple[str, int], Synset], present: set[str]
+) -> bool:
+    """Whether the synset and the words of a pointer are there; a part of speech without a file is not asked."""
+    target = synsets.get((pointer.pos, pointer.offset))
+    if target is None and pointer.pos in present:
+        return False
     if pointer.source is None or pointer.target is None:
         return True
     fits = 0 <= pointer.source < len(source.words)

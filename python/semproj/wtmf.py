@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import RowTransformer, flip_signs, progress_bar, unit_rows
-from ._checkpoint import Checkpoint
+from ._checkpoint import Checkpoint, seed_identity
 from ._persist import checksum
 from ._rowsolve import RowSolver
 from ._threads import resolve_threads, single_threaded_blas
@@ -143,9 +142,9 @@ class WTMF(RowTransformer):
         self._check_parameters()
         previous = getattr(self, "word_vectors_", None) if self.warm_start else None
         X = self._validated(X, reset=True)
-        words = self._start(X, previous)
         state = Checkpoint(self.checkpoint, self._identity(X))
         found = state.load()
+        words = self._start(X, previous)
         objectives: list[float] = []
         if found is not None:
             words, objectives = found[0]["words"], list(found[1]["objective"])
@@ -246,13 +245,12 @@ class WTMF(RowTransformer):
         """What another fit must share to go on from this one's checkpoint."""
         if self.checkpoint is None:
             return {}
-        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
         return {
             "class": "WTMF",
             "n_components": int(self.n_components),
             **{name: float(getattr(self, name)) for name in ("missing_weight", "reg", "orthogonality")},
             "warm_start": bool(self.warm_start),
-            "random_state": seed,
+            "random_state": seed_identity(self.random_state),
             "X": [*X.shape, *(checksum(a.astype(np.int64)) for a in (X.indptr, X.indices)), checksum(X.data)],
         }
 

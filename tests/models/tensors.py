@@ -42,3 +42,13 @@ def slices_with_gaps(n: int, p: int, m: int, density: float = 0.1, seed: int = 0
         X[:, rng.random(p) < 0.8 * (m - k) / m, k] = 0
     X[rng.random(n) < 0.1] = 0
     return X
+
+
+def decaying(shape: Sequence[int], ratio: float, seed: int = 0) -> np.ndarray:
+    """Slices with the same singular vectors, of singular values that fall by a ratio, up to a factor each."""
+    rng = np.random.default_rng(seed)
+    n, p, m = shape
+    k = min(n, p)
+    U, V = (np.linalg.qr(rng.standard_normal((size, k)))[0] for size in (n, p))
+    values = ratio ** np.arange(k) * rng.uniform(0.5, 1.5, (m, k))
+    return np.stack([(U * each) @ V.T for each in values], axis=2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import semproj as sj
 from semproj.thesaurus import UnknownWordError
@@ -77,6 +80,23 @@ def test_full_rank_is_the_raw_tensor():
     for relation in RELATIONS:
         found, expected = (m.degree(WORDS[:20], WORDS[20:], relation) for m in (whole, raw))
         np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("power", [0.5, 3.0])
+def test_power_at_full_rank(power):
+    """As many components as words: V is not compressed, and still made of singular vectors."""
+    given = thesaurus(entries=40)
+    fitted = sj.MRLSA(40, relations=RELATIONS, power=power, random_state=0).fit(given)
+    slices = dense(given)
+    weights, V = np.linalg.eigh(sum(W.T @ W for W in slices.values()))
+    scaled = (V * np.sqrt(np.maximum(weights, 0)) ** (power - 1)) @ V.T
+    expected = {name: W @ scaled for name, W in slices.items()}
+    degrees = [reference.degree(expected, i, i + 20, "antonym", "synonym", True) for i in range(20)]
+    np.testing.assert_allclose(fitted.degree(WORDS[:20], WORDS[20:], "antonym"), degrees, atol=1e-4)
+    np.testing.assert_allclose(fitted.singular_values_, np.sqrt(weights[::-1]), rtol=1e-3)
+    np.testing.assert_allclose(fitted.word_vectors_.T @ fitted.word_vectors_, np.eye(40), atol=1e-5)
+    peaks = np.abs(fitted.word_vectors_).argmax(axis=0)
+    assert (fitted.word_vectors_[peaks, np.arange(40)] > 0).all()
 
 
 def test_slices_are_the_best_of_their_subspaces(given, model):
@@ -224,6 +244,9 @@ def test_top_words(model, relation):
     np.testing.assert_allclose([score for _, score in found], np.sort(degrees)[::-1][:5], atol=1e-5)
     assert "word7" not in dict(found)
     assert len(model.top_words("word7", relation, k=100)) == 39
+    assert model.top_words(["word3", "word7"], relation, k=5)[1] == found
+    assert len(model.top_words(WORDS, relation)) == 40
+    assert model.top_words([], relation) == []
 
 
 def test_planted_antonyms_are_generalised():
@@ -260,6 +283,76 @@ def test_save_and_load(model, tmp_path):
     )
 
 
+FITTED = ("word_vectors_", "relation_matrices_", "singular_values_")
+
+
+def test_clone_and_pickle(given, model):
+    again = pickle.loads(pickle.dumps(model))
+    assert all(same_bits(getattr(again, name), getattr(model, name)) for name in FITTED)
+    assert again.top_words("word3", "hypernym") == model.top_words("word3", "hypernym")
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not [name for name in vars(fresh) if name.endswith("_")]
+    fresh.fit(given)
+    assert all(same_bits(getattr(fresh, name), getattr(model, name)) for name in FITTED)
+
+
+def test_goes_on_from_a_checkpoint(given, tmp_path):
+    options = {"relations": RELATIONS, "tol": 0, "random_state": 0}
+    whole = sj.MRLSA(12, max_iter=6, **options).fit(given)
+    path = tmp_path / "state"
+    sj.MRLSA(12, max_iter=2, checkpoint=path, **options).fit(given)
+    resumed = sj.MRLSA(12, max_iter=6, checkpoint=path, **options).fit(given)
+    assert resumed.n_iter_ == whole.n_iter_ > 2
+    assert all(same_bits(getattr(resumed, name), getattr(whole, name)) for name in FITTED)
+    with pytest.raises(ValueError, match=r"checkpoint: .* belongs to another fit \(it differs in tensor\)"):
+        sj.MRLSA(12, scales={"antonym": 2.0}, checkpoint=path, **options).fit(given)
+    resumed.save(tmp_path / "model")
+    assert sj.load(tmp_path / "model").checkpoint is None
+
+
+@pytest.mark.parametrize("cls", [sj.MRLSA, sj.RawRelations])
+def test_a_failed_fit_leaves_the_previous_one(given, cls):
+    fitted = cls(**({"n_components": 5, "random_state": 0} if cls is sj.MRLSA else {})).fit(given)
+    before = fitted.degree("word1", WORDS, "antonym")
+    other = thesaurus(seed=1, words=4, entries=6)
+    with pytest.raises(ValueError, match=r"n_components: expected at most 4|relations: 'x'"):
+        fitted.set_params(**({} if cls is sj.MRLSA else {"relations": ("synonym", "x")})).fit(other)
+    assert same_bits(fitted.degree("word1", WORDS, "antonym"), before)
+    assert "word39" in fitted
+
+
+def test_an_interrupted_fit_leaves_the_previous_one(given, monkeypatch):
+    fitted = sj.MRLSA(5, random_state=0).fit(given)
+    before = fitted.degree("word1", WORDS, "antonym")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("semproj._hooi.Hooi.sweep", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(thesaurus(seed=1, words=30))
+    assert same_bits(fitted.degree("word1", WORDS, "antonym"), before)
+
+
+def test_numbers_of_numpy_and_sets_are_saved(given, tmp_path):
+    fitted = sj.MRLSA(
+        np.int64(5),
+        scales={"antonym": np.float32(0.5)},
+        relations={"synonym": {"synonym": np.float64(1), "hypernym": np.float32(0.5)}, "antonym": {"antonym": 1}},
+        symmetric={"synonym", "antonym"},
+        random_state=np.int64(3),
+    ).fit(given)
+    fitted.save(tmp_path / "model")
+    loaded = sj.load(tmp_path / "model")
+    assert loaded.scales == {"antonym": 0.5}
+    assert loaded.relations["synonym"] == {"synonym": 1, "hypernym": 0.5}
+    assert set(loaded.symmetric) == {"synonym", "antonym"}
+    assert loaded.random_state == 3
+    assert same_bits(loaded.degree(WORDS[0], WORDS, "antonym"), fitted.degree(WORDS[0], WORDS, "antonym"))
+    assert same_bits(loaded.fit(given).word_vectors_, fitted.word_vectors_)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -281,6 +374,34 @@ def test_bad_parameters(given, options, message):
         sj.MRLSA(**{"n_components": 5, "random_state": 0, **options}).fit(given)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scales": [1.0, 2.0]}, r"scales: expected a mapping of relations to numbers, got \[1.0, 2.0\]"),
+        ({"relations": 3}, "relations: expected names, or a mapping of names to weights, got 3"),
+        (
+            {"relations": {"synonym": 3}},
+            r"relations\['synonym'\]: expected a mapping of relations to numbers, got 3",
+        ),
+        ({"symmetric": None}, "symmetric: expected names of relations, got None"),
+        ({"symmetric": "synonym"}, "symmetric: expected names of relations, got 'synonym'"),
+        ({"symmetric": [3]}, r"symmetric: expected names of relations, got \[3\]"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("model", [sj.MRLSA(5), sj.RawRelations()], ids=["MRLSA", "RawRelations"])
+def test_parameters_of_another_type(given, model, options, message):
+    with pytest.raises(TypeError, match=message):
+        clone(model).set_params(**options).fit(given)
+
+
+def test_contrasts_are_symmetric():
+    relations = {"synonym": [[1, 1, 0], [0, 0, 1], [0, 0, 0]], "contrast": [[0, 0, 1], [0, 0, 0], [0, 0, 0]]}
+    given = sj.Thesaurus(["hot", "torrid", "icy"], list("abc"), relations)
+    raw = sj.RawRelations(relations=("synonym", "contrast")).fit(given)
+    assert raw.degree("icy", "hot", "contrast") == raw.degree("hot", "icy", "contrast") > 0
+
+
 def test_bad_words_and_relations(given, model):
     with pytest.raises(UnknownWordError, match="second: 'nobody' is not in the thesaurus"):
         model.degree("word1", ["word2", "nobody"], "antonym")
@@ -290,6 +411,8 @@ def test_bad_words_and_relations(given, model):
         model.degree("word1", "word2", "meronym")
     with pytest.raises(ValueError, match="second: expected as many words as first, 2, or one, got 3"):
         model.degree(WORDS[:2], WORDS[:3], "antonym")
+    with pytest.raises(UnknownWordError, match="words: 'nobody' is not in the thesaurus"):
+        model.top_words(["word1", "nobody"], "antonym")
     with pytest.raises(TypeError, match="words: expected a sequence of words, got the string 'word1'"):
         model.vectors("word1", "synonym")
     with pytest.raises(ValueError, match=r"relations: 'meronym': expected relations of the thesaurus \('synonym'"):

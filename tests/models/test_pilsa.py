@@ -159,6 +159,12 @@ class TestAgainstReference:
         W /= np.linalg.norm(W, axis=0)
         np.testing.assert_allclose(model.similarity(thesaurus.words, thesaurus.words), W.T @ W, atol=1e-14)
 
+    def test_a_word_in_every_entry_is_similar_to_none(self):
+        relations = {"synonym": [[1, 1, 0], [1, 0, 1]]}
+        model = SignedTfIdf().fit(Thesaurus(["all", "one", "other"], ["e", "f"], relations))
+        assert model.similarity("all", ["all", "one", "other"]).tolist() == [0, 0, 0]
+        assert model.similarity("one", ["one", "other"]).tolist() == [1, 0]
+
 
 class TestPlanted:
     def test_poles_are_opposite(self, planted):
@@ -246,8 +252,17 @@ class TestWords:
             expected = [model.words_[i] for i in order[order != place][:5]]
             assert [word for word, _ in model.most_opposite(f"word {place}", 5)] == expected
         assert model.most_similar(["word 0", "word 17"], 4)[1] == model.most_similar("word 17", 4)
-        with pytest.raises(ValueError, match="k: expected between 1 and 49, got 50"):
-            model.most_similar("word 1", 50)
+        with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
+            model.most_similar("word 1", 0)
+
+    def test_more_neighbours_than_words(self, model):
+        all_of_them = model.most_similar("word 1", 49)
+        assert len(all_of_them) == 49
+        assert model.most_similar("word 1", 50) == model.most_similar("word 1", 1000) == all_of_them
+        few = PILSA(2, random_state=0).fit(Thesaurus(["a", "b", "c"], list("xyz"), {"synonym": np.eye(3)}))
+        assert len(few.most_opposite("a")) == len(few.most_opposite("a", 2))
+        alone = PILSA(1, random_state=0).fit(Thesaurus(["a"], ["x", "y"], {"synonym": [[1], [0]]}))
+        assert alone.most_similar("a") == []
 
     def test_words_outside_of_the_components_have_no_vector(self):
         synonym = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
@@ -294,6 +309,12 @@ class TestPromises:
             assert same_bits(getattr(loaded, name), getattr(model, name)), name
         assert loaded.most_opposite("word 3", 4) == model.most_opposite("word 3", 4)
         assert loaded.n_iter_ == model.n_iter_
+
+    def test_weights_of_numpy_are_saved(self, tmp_path, thesaurus):
+        weights = {"synonym": np.float32(1), "antonym": np.float32(-0.5)}
+        model = PILSA(5, weights=weights, random_state=0).fit(thesaurus)
+        model.save(tmp_path / "m")
+        assert sj.load(tmp_path / "m").weights == {"synonym": 1, "antonym": -0.5}
 
     def test_pickle_and_clone(self, model, thesaurus):
         again = pickle.loads(pickle.dumps(model))

@@ -133,6 +133,7 @@ class TestAsTensor:
         ([[0], [1]], ["a"], None, TypeError, "values: expected numbers"),
         ([[0], [1]], [np.inf], None, ValueError, "values: contain NaN or infinity"),
         ([[0], [1]], [1.0], (2,), ValueError, "shape: expected 2 modes"),
+        ([[0], [1]], [1.0], 5, TypeError, "shape: expected one integer for each of 2 modes, got 5"),
         ([[0], [1]], [1.0], (2, 0), ValueError, r"shape\[1\]: expected at least 1"),
         ([[0], [1]], [1.0], (2, 2.0), TypeError, r"shape\[1\]: expected an integer"),
         ([[0], [3]], [1.0], (2, 3), ValueError, r"coords\[1\]: index 3 is out of range for a dimension of 3"),

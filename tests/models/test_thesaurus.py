@@ -99,8 +99,27 @@ class TestThesaurus:
             Thesaurus(["a", "b"], ["e"], {"synonym": np.eye(2)})
         broken = sp.csr_matrix(np.eye(2))
         broken.indices[0] = 7
-        with pytest.raises(ValueError, match="index 7 is out of range"):
+        with pytest.raises(ValueError, match="relations: 'synonym': index 7 is out of range"):
             Thesaurus(["a", "b"], ["e", "f"], {"synonym": broken})
+
+    @pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+    @pytest.mark.parametrize(
+        ("value", "error", "message"),
+        [
+            (np.nan, ValueError, "contains NaN or infinity"),
+            (np.inf, ValueError, "contains NaN or infinity"),
+            (1e39, ValueError, "contains NaN or infinity"),  # beyond float32
+            (1j, TypeError, "expected numbers, got dtype complex128"),
+        ],
+        ids=str,
+    )
+    def test_values_that_are_no_numbers(self, form, value, error, message):
+        with pytest.raises(error, match=f"relations: 'antonym': {message}"):
+            Thesaurus(["a", "b"], ["e"], {"synonym": [[1, 1]], "antonym": form([[value, 0]])})
+
+    def test_rows_that_are_no_matrix(self):
+        with pytest.raises(ValueError, match="relations: 'synonym': expected a matrix"):
+            Thesaurus(["a", "b"], ["e"], {"synonym": [1, 1]})
 
     def test_empty(self, tmp_path):
         Thesaurus().save(tmp_path / "empty")
@@ -230,7 +249,7 @@ class TestTable:
         assert words_of(thesaurus, "hypernym") == [{"animal", "pet"}]
         assert words_of(thesaurus, "synonym") == [{"dog"}]
 
-    @pytest.mark.parametrize("relations", ["synonym", [], [3], ["a", "a"]])
+    @pytest.mark.parametrize("relations", ["synonym", [], [3], ["a", "a"], 3])
     def test_bad_relations(self, tmp_path, relations):
         with pytest.raises(ValueError, match="relations: expected"):
             read_table(tmp_path / "t", relations=relations)
@@ -259,15 +278,39 @@ class TestLists:
             assert read_lists(path, "antonym").problems == [Problem("l.txt", 1, "'alone' has no words")]
 
     def test_bad_arguments(self, tmp_path):
-        with pytest.raises(ValueError, match="separator"):
-            read_lists(tmp_path / "l", "antonym", separator="")
+        for separator in ("", 3, None):
+            with pytest.raises(ValueError, match=f"separator: expected at least one character, got {separator!r}"):
+                read_lists(tmp_path / "l", "antonym", separator=separator)
         with pytest.raises(ValueError, match="relations: expected names"):
             read_lists(tmp_path / "l", "")
         with pytest.raises(FileNotFoundError):
             read_lists(tmp_path / "l", "antonym")
-        (tmp_path / "l").write_bytes(b"a\tb\n\xff\tb\n")
-        with pytest.raises(ValueError, match="line 2"):
+
+    def test_lines_that_are_not_utf8_are_reported(self, tmp_path):
+        path = tmp_path / "l"
+        path.write_bytes(b"a\tb\ncaf\xe9\tb\nc\td\n")
+        with pytest.warns(UserWarning, match=r"l: 1 words or lines .* first at line 2 \(not valid UTF-8\)"):
+            thesaurus = read_lists(path, "antonym")
+        assert thesaurus.entries == ["a", "c"]
+        assert thesaurus.problems == [Problem("l", 2, "not valid UTF-8")]
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (gzip.compress(b"a\tb\n"), "not valid UTF-8"),  # named as if it were not packed
+            (b"<html>\n<body>\n", "line 1: not a head: '<html>'"),
+        ],
+        ids=["packed", "html"],
+    )
+    def test_a_file_of_another_format_is_an_error(self, tmp_path, content, message):
+        (tmp_path / "l").write_bytes(content)
+        with pytest.raises(ValueError, match=r"l, line 1: .*; no line of the file could be read") as error:
             read_lists(tmp_path / "l", "antonym")
+        assert message in str(error.value)
+
+    def test_an_empty_file_is_an_empty_thesaurus(self, tmp_path):
+        (tmp_path / "l").write_text("\n")
+        assert read_lists(tmp_path / "l", "antonym").entries == []
 
 
 ADJECTIVES = """\
@@ -357,6 +400,40 @@ class TestWordNet:
         assert [name[-1] for name in thesaurus.entries] == ["n"] * 4
         derived = read_wordnet(wordnet, relations=["derived"], pos="r")
         assert derived.words == ["hotly", "heated"]  # also of other parts of speech
+
+    def test_problems_have_file_and_line(self, database):
+        with open(database / "data.verb", "ab") as file:
+            file.write(b"00000020 30 v 01 <b> 0 000 01 + 08 00 | not a word\n")
+            file.write(b"00000030 30 v 01 go 0 001 @ 00000099 v 0000 01 + 08 00 | leads nowhere\n")
+            file.write(b"00000040 30 v 01 caf\xe9 0 000 01 + 08 00 | latin-1\n")
+            file.write(b"00000050 30 v\n00000010 30 v 01 again 0 000 01 + 08 00 | the first line's offset\n")
+        (database / "index.noun").write_text("x n 1 0 1 0 00000010\ny n\n")
+        (database / "noun.exc").write_text("wolves wolf\nalone\n")
+        with pytest.warns(
+            UserWarning, match=rf"^{database.name}: 7 words or lines .* line 2 of index.noun \(malf"
+        ):
+            thesaurus = read_wordnet(database)
+        places = {(problem.file, problem.line): problem.what for problem in thesaurus.problems}
+        assert list(places) == [
+            *(("index.noun", 2), ("data.verb", 4), ("data.verb", 5)),
+            *(("data.verb", 6), ("data.verb", 3), ("noun.exc", 2), ("data.verb", 2)),
+        ]
+        assert places["data.verb", 2] == "not a word: '<b>'"
+        assert places["data.verb", 3].startswith("synset 00000030: points to what is not there")
+        assert places["data.verb", 4] == "not valid UTF-8"
+        assert places["data.verb", 6].startswith("synset 00000010 is there already, in line 1")
+        assert len(thesaurus.entries) == 14
+        assert self.row(thesaurus, "00000030-v", "hypernym") == set()
+
+    def test_another_format_is_an_error(self, database):
+        (database / "data.verb").write_text("<html>\n")
+        with pytest.raises(ValueError, match=r"data.verb: line 1: malformed"):
+            read_wordnet(database)
+
+    def test_a_strict_wordnet_raises(self, database):
+        (database / "data.verb").write_text(f"{VERBS}rubbish\n")
+        with pytest.raises(ValueError, match=r"data.verb: line 2: malformed"):
+            read_wordnet(WordNet(database))
 
     def test_bad_arguments(self, database):
         with pytest.raises(ValueError, match=r"relations: expected one of 'synonym'.*got 'meronym'"):

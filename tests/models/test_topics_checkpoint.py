@@ -142,6 +142,13 @@ class TestRefused:
         interrupted(make(init="random", random_state=1, checkpoint=path), X, 4)
         self.check(make(init="random", random_state=2, checkpoint=path), X, path)
 
+    def test_another_generator(self, path):
+        X = data_of(PLSA)
+        interrupted(make(init="random", random_state=np.random.default_rng(1), checkpoint=path), X, 4)
+        self.check(make(init="random", random_state=np.random.default_rng(2), checkpoint=path), X, path)
+        resumed = make(init="random", random_state=np.random.default_rng(1), checkpoint=path).fit(X)
+        assert_same_fit(resumed, make(init="random", random_state=np.random.default_rng(1)).fit(X))
+
     @pytest.mark.parametrize("change", ["value", "rows", "columns", "order of languages"])
     @pytest.mark.parametrize("cls", CLASSES)
     def test_other_data(self, cls, change, path):

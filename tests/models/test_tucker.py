@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import semproj as sj
 from semproj import SparseTensor, Tucker, _fibres, _hooi
 from tests.conftest import same_bits
-from tests.models.tensors import model_of, planted, slices_with_gaps, sparse
+from tests.models.tensors import decaying, model_of, planted, slices_with_gaps, sparse
 from tests.reference.lsa import lsa
 from tests.reference.tucker import fit as fit_of
 from tests.reference.tucker import hooi, largest_angle, multiply, reconstruct, unfold
@@ -256,6 +256,15 @@ class TestInput:
         for factor in model.factors_:
             np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
 
+    def test_one_rank_lower_than_asked_for(self):
+        """A single direction is filled in, and the next sweep steps from there."""
+        X = planted((150, 140, 3), (23, 23, 3))
+        model = Tucker((24, 24, 3), tol=0, max_iter=5, random_state=0).fit(sparse(X))
+        assert model.n_iter_ > 1
+        assert np.abs(whole(model) - X).max() < 1e-10 * np.abs(X).max()
+        for factor in model.factors_:
+            np.testing.assert_allclose(factor.T @ factor, np.eye(factor.shape[1]), atol=1e-12)
+
     @pytest.mark.usefixtures("steps")
     @pytest.mark.parametrize("unit", [1, 4096])
     def test_fewer_rows_than_ranks(self, monkeypatch, unit):
@@ -292,6 +301,31 @@ class TestInput:
         assert single.fit_ == pytest.approx(fit_of(X, whole(single)), abs=1e-6)
         assert (np.diff(single.fits_) > -1e-7).all()
 
+    @pytest.mark.usefixtures("steps")
+    @pytest.mark.parametrize("start", ["hosvd", "random"])
+    @pytest.mark.parametrize(
+        ("shape", "ranks", "ratio"),
+        [((150, 140, 3), (30, 30, 3), 0.8), ((150, 140, 3), (30, 30, 3), 0.7), ((60, 50, 3), (10, 10, 3), 0.5)],
+        ids=["large", "steeper", "small"],
+    )
+    def test_float32_finds_weak_directions_too(self, shape, ranks, ratio, start):
+        """Singular values that fall to 1.5e-3, 3e-5 and 2e-3 of the largest one."""
+        X = decaying(shape, ratio)
+        single, double = (
+            Tucker(ranks, init=start, tol=0, max_iter=60, random_state=0).fit(sparse(X, t))
+            for t in (np.float32, np.float64)
+        )
+        # Several directions of less than 128 eps are left, and steps end where rounding hides what they gain.
+        assert fit_of(X, whole(single)) > double.fit_ - 3e-4
+        energies = [1 - (1 - model.fit_) ** 2 for model in (single, double)]
+        assert energies[0] == pytest.approx(energies[1], abs=1e-6)
+        for model, tolerance in ((single, 5e-6), (double, 1e-13)):
+            for factor in model.factors_:
+                gram = factor.T.astype(np.float64) @ factor
+                np.testing.assert_allclose(gram, np.eye(factor.shape[1]), atol=tolerance)
+            energy = 1 - (1 - model.fits_) ** 2
+            assert (np.diff(energy) > -(1e-6 if model is single else 1e-14)).all()
+
 
 class TestStart:
     def setup_method(self):
@@ -302,6 +336,17 @@ class TestStart:
         again = Tucker((4, 5, 4), init=good.factors_, tol=1e-9).fit(sparse(self.X))
         assert again.n_iter_ == 2
         assert again.fit_ == pytest.approx(good.fit_, abs=1e-12)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_a_start_that_has_nothing_of_the_tensor(self, dtype):
+        X = np.zeros((40, 30, 4))
+        X[:, 0], X[:, 1] = self.X[:, 0], -self.X[:, 0]
+        start = np.zeros((30, 1))
+        start[:2] = 1.0
+        model = Tucker((1, 1, 4), init=[None, start, None], max_iter=3).fit(sparse(X, dtype))
+        for factor in model.factors_:
+            np.testing.assert_allclose(np.linalg.norm(factor, axis=0), 1, atol=1e-6)
+        assert model.fit_ > 0.1
 
     def test_hosvd_starts_better_than_random(self):
         X = planted((90, 80, 3), (8, 8, 3), noise=2.0, density=0.3)

@@ -43,6 +43,7 @@ class TestErrors:
             ({"max_iter": 0}, ValueError, "max_iter"),
             ({"max_memory": 0}, ValueError, "max_memory"),
             ({"callback": 3}, TypeError, "callback: expected a callable or None, got 3"),
+            ({"checkpoint": 3}, TypeError, "checkpoint: expected a path or None, got 3"),
             ({"n_threads": 0}, ValueError, "n_threads"),
             ({"random_state": "x"}, TypeError, "random_state"),
         ],

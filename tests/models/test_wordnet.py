@@ -78,6 +78,7 @@ build%2:36:00:: 00000070 1 20
 tiny%5:00:00:small:00 00000030 1 7
 """,
 }
+ENTITY = "00000010 03 n 01 entity 0 000 | that which exists"
 POS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 
 
@@ -308,12 +309,13 @@ def test_missing_parts_of_speech_are_empty(tmp_path):
         ("data__noun", "00000010 03 n 01 entity 0 002 ~ 00000020 n 0000 | one pointer", "data.noun: line 2"),
         ("data__noun", "00000010 03 n 01 entity 0 000 rubbish | too much", "data.noun: line 2: .*counts"),
         ("data__noun", "00000010 03 q 01 entity 0 000 | type", "data.noun: line 2: .*'q'"),
-        ("data__noun", "00000010 03 v 01 entity 0 000 | another file's", "data.noun: synset 00000010 .*'v'"),
+        ("data__noun", "00000010 03 v 01 entity 0 000 | another file's", "data.noun: line 2: .*00000010 .*'v'"),
         (
             "data__noun",
             "00000010 03 n 01 entity 0 001 ~ 99999999 n 0000 | nowhere",
-            "00000010: points to .*99999999",
+            "data.noun: line 2: synset 00000010: points to .*99999999",
         ),
+        ("data__noun", f"{ENTITY}\n{ENTITY}", "data.noun: line 3: synset 00000010 is there already, in line 2"),
         ("data__noun", "00000010 03 n 01 entity 0 001 + 00000010 n 0109 | no such word", "00000010: points to"),
         ("data__noun", "00000010 03 n 01 entity 0 001 + 00000010 n 0301 | no such word", "00000010: points to"),
         ("data__verb", "00000010 29 v 01 run 0 000 02 + 02 00 | frames", "data.verb: line 2"),
@@ -335,6 +337,62 @@ def test_malformed_lines_name_file_and_line(tmp_path, file, line, message):
     for _ in range(2):  # it does not go away
         with pytest.raises(ValueError, match=message):
             read_everything(wordnet)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "what"),
+    [
+        ("data.noun", b"00000200 03 n 00 000 | no words", "malformed (counts do not match"),
+        ("data.noun", b"00000200 03 v 01 entity 0 000 | another file's", "malformed (synset 00000200 is of type"),
+        ("data.noun", b"00000200 03 n 01 caf\xe9 0 000 | latin-1", "not valid UTF-8"),
+        ("data.noun", ENTITY.encode(), "synset 00000010 is there already, in line 2"),
+        (
+            "data.verb",
+            b"00000200 29 v 01 go 0 001 @ 99999999 v 0000 01 + 02 00 | nowhere",
+            "synset 00000200: points",
+        ),
+        ("index.noun", b"wolves n", "malformed (list index out of range): 'wolves n'"),
+        ("noun.exc", b"alone", "malformed (no base form): 'alone'"),
+        ("index.sense", b"be%9:42:00:: 00000030 1 1000", "malformed ('9')"),
+    ],
+)
+def test_problems_are_noted_instead(tmp_path, file, line, what):
+    """All other lines are read, and what is left out is told with file and line."""
+    write(tmp_path)
+    expected = WordNet(tmp_path)
+    number = (tmp_path / file).read_bytes().count(b"\n") + 1
+    with open(tmp_path / file, "ab") as opened:
+        opened.write(line + b"\n")
+    wordnet = WordNet(tmp_path, strict=False)
+    synsets, counts = read_everything(wordnet)
+    (problem,) = wordnet.problems
+    assert (problem.file, problem.line) == (file, number)
+    assert problem.what.startswith(what)
+    assert counts == expected.tag_counts
+    assert wordnet.morphy("wolves") == ["wolf"]
+    kept = {key: synset for key, synset in synsets.items() if key != ("v", 200)}
+    assert kept == expected.synsets
+    if file == "data.verb":
+        assert synsets["v", 200].pointers == ()
+        assert wordnet.place(synsets["v", 200]) == ("data.verb", number)
+
+
+def test_what_points_to_a_line_left_out(tmp_path):
+    nouns = FILES["data.noun"].replace("00000010 03 n 01", "00000010 03 n 07")
+    wordnet = WordNet(write(tmp_path, data__noun=nouns), strict=False)
+    assert wordnet.synsets["n", 20].pointers == ()
+    assert [(problem.line, problem.what.partition(" (")[0][:31]) for problem in wordnet.problems] == [
+        (2, "malformed"),
+        (3, "synset 00000020: points to what"),
+        (4, "synset 00000030: points to what"),
+    ]
+    assert wordnet.senses("entity", "n") == []
+
+
+def test_a_file_of_another_format_is_an_error(tmp_path):
+    write(tmp_path, data__noun="<html>\n<body>\n")
+    with pytest.raises(ValueError, match=r"data.noun: line 2: malformed .*<html>"):
+        WordNet(tmp_path, strict=False).synsets  # noqa: B018
 
 
 def read_everything(wordnet):

@@ -104,6 +104,16 @@ class TestCheckpoint:
         interrupted(make(checkpoint=path, random_state=np.int64(0)), X, 4, Stop())
         self.refused(make(checkpoint=path, random_state=np.int64(1)), X, path)
 
+    def test_seeds_are_their_keys(self, path):
+        X = corpus()
+        interrupted(make(checkpoint=path, random_state=0), X, 4, Stop())
+        assert_same_fit(make(checkpoint=path, random_state=np.int64(0)).fit(X), make().fit(X))
+        path.unlink()
+        interrupted(make(checkpoint=path, random_state=np.random.RandomState(0)), X, 4, Stop())
+        self.refused(make(checkpoint=path, random_state=np.random.RandomState(1)), X, path)
+        resumed = make(checkpoint=path, random_state=np.random.RandomState(0)).fit(X)
+        assert_same_fit(resumed, make(random_state=np.random.RandomState(0)).fit(X))
+
     @pytest.mark.parametrize("change", ["value", "column", "rows", "columns", "dtype"])
     def test_of_other_data(self, change, path):
         X = corpus()

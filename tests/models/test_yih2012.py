@@ -14,7 +14,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.papers import thesauri, yih2012  # noqa: E402
 from benchmarks.papers.files import MissingFile  # noqa: E402
-from benchmarks.papers.yih2012_figures import RESOURCES  # noqa: E402
+from benchmarks.papers.yih2012_figures import RESOURCES, precision  # noqa: E402
 from tests.models.papering import run_paper, write_lines, write_wordnet  # noqa: E402
 
 CONCEPTS, WORDS = 12, 9  # words of each pole of a concept
@@ -95,6 +95,13 @@ def data(tmp_path_factory) -> Path:
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
     return run_paper("yih2012", data, tmp_path, *arguments)
+
+
+def test_figures_of_table_5():
+    wordnet, bloomsbury = (each for each in RESOURCES if each.paper is not None)
+    assert [precision(wordnet, "dev", k) for k in (300, 1000, 2000, 3000)] == [0.625, 0.544, 0.519, 0.494]
+    assert [precision(bloomsbury, "dev", k) for k in (300, 1000, 2000, 3000)] == [0.863, 0.837, 0.784, 0.778]
+    assert precision(wordnet, "test", 300) is None
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
