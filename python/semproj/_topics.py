@@ -198,7 +198,7 @@ class TopicModel(RowTransformer):
             "class": type(self).__name__,
             "n_components": int(self.n_components),
             **{name: _plain(getattr(self, name)) for name in self._identifying},
-            "random_state": seed_identity(self.random_state),
+            "random_state": seed_identity(self.random_state) if self.init == "random" else None,
             "view_bounds": documents.view_bounds,
             "X": [
                 *counts.shape,
@@ -316,7 +316,7 @@ class TopicModel(RowTransformer):
             raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
-        seed_key(self.random_state if not hasattr(self.random_state, "integers") else None)
+        seed_identity(self.random_state)  # whether it is one
         resolve_threads(self.n_threads)
 
 

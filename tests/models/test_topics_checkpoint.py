@@ -137,6 +137,12 @@ class TestRefused:
         interrupted(make(cls, checkpoint=path), X, 4)
         self.check(make(cls, checkpoint=path, **options), X, path)
 
+    def test_a_seed_that_is_not_used(self, path):
+        """Words dealt by frequency need no random numbers."""
+        X = data_of(PLSA)
+        interrupted(make(random_state=1, checkpoint=path), X, 4)
+        assert_same_fit(make(random_state=2, checkpoint=path).fit(X), make().fit(X))
+
     def test_another_seed(self, path):
         X = data_of(PLSA)
         interrupted(make(init="random", random_state=1, checkpoint=path), X, 4)
