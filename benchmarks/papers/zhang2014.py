@@ -114,6 +114,8 @@ def run(options: Options) -> Report:
     questions = thesauri.read_questions(options.data, options.split, options.documents)
     shelf = thesauri.Shelf(options.data)
     for resources in RESOURCES:
+        if not _asked(resources.name, options):
+            continue
         try:
             related = resources.read(shelf, options.limit)
         except MissingFile as missing:
@@ -141,7 +143,7 @@ def _models(
     options: Options,
 ) -> Iterator[Runs]:
     """Models that are asked for, each fitted with all seeds when its turn comes."""
-    asked = options.rows or MODELS
+    asked = _asked(resources, options)
     for name in (each for each in LOOKUPS if each in asked):
         start = time.perf_counter()
         scores = look_up(related, questions, guess=name == "lookup")
@@ -169,6 +171,12 @@ def _models(
                 _score_one_draw(report, resources, tensor, model, seed, single)
         yield runs
         yield from single.values()
+
+
+def _asked(resources: str, options: Options) -> list[str]:
+    """The models that a row is to be of: a row is asked for by its model, or by its resources and model."""
+    rows = MODELS if options.rows is None else options.rows
+    return [name for name in MODELS if name in rows or f"{resources} {name}" in rows]
 
 
 def _score_one_draw(
@@ -317,7 +325,7 @@ def _draw(report: Report, errors: dict[str, list[float]], options: Options) -> N
 PAPER = Paper(
     title="Zhang, Salwen, Glass and Gliozzo 2014, Word Semantic Representations using Bayesian Probabilistic "
     "Tensor Factorization",
-    rows=MODELS,
+    rows=(*MODELS, *(f"{resources.name} {name}" for resources in RESOURCES for name in MODELS)),
     datasets=DATASETS,
     run=run,
 )

@@ -228,3 +228,12 @@ def test_lookup_counts_what_is_expected_of_a_guess():
     assert relatedness.look_up(related, questions, guess=True) == pytest.approx(
         {"precision": 3 / 8, "recall": 1 / 4, "f1": 3 / 10}
     )
+
+
+def test_rows_by_their_resources(data, tmp_path, capsys):
+    rows = ["W&R lookup", "Roget BPMF"]
+    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", *rows, "--seeds", "1")
+    assert {row for table, row, _ in found if table == "2"} == set(rows)
+    with pytest.raises(SystemExit):
+        _run(data, tmp_path, "--rows", "Moby BPMF")
+    assert "--rows: expected some of" in capsys.readouterr().err
