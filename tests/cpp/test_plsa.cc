@@ -143,8 +143,7 @@ TEST(projections_agree_as_asked) {
         std::vector<int64_t> evaluations(static_cast<size_t>(n));
         const auto rows = [&](auto& x) { return MatrixView{x.data(), n, n_topics, n_topics}; };
         project_posteriors({one, first, rows(theta), rows(f1)}, {two, second, rows(theta), rows(f2)},
-                           rows(lambda), gaps.data(), evaluations.data(), {coupling, l2, 1e-6, 0.0, 200}, 2,
-                           isa);
+                           rows(lambda), gaps.data(), evaluations.data(), {coupling, l2, 1e-6, 200}, 2, isa);
         for (int64_t d = 0; d < n; ++d) {
           CHECK(evaluations[d] > 0);
           double gap = 0, largest = 0, squares = 0, product = 0, length = 0;
