@@ -56,6 +56,8 @@ class LSA(LinearModel):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows. Sign rule: the entry of largest magnitude of each row is positive.
     singular_values_ : array of shape (n_components,)
+        In float32 those below about a thousandth of the largest are not told from rounding, and are 0; their
+        components are any that complete the others.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
         Variance of each transformed column, and its share of the total variance of X.
     residuals_ : array of shape (n_components,)

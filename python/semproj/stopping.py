@@ -37,11 +37,10 @@ class EarlyStopping:
     --------
     >>> import numpy as np, semproj as sj
     >>> rng = np.random.default_rng(0)
-    >>> topics = rng.dirichlet(np.full(30, 0.1), 3)
-    >>> counts = np.array([rng.multinomial(20, topics[i % 3]) for i in range(60)])
-    >>> known, new = counts[:40], counts[40:]
+    >>> counts = rng.poisson(rng.gamma(0.3, 2.0, 40), (60, 40))
+    >>> known, new = counts[:30], counts[30:]
     >>> stopping = sj.EarlyStopping(lambda model: -model.perplexity(new), every=2, patience=3)
-    >>> model = sj.PLSA(10, init="random", random_state=0, tol=0, callback=stopping).fit(known)
+    >>> model = sj.PLSA(20, init="random", random_state=0, max_iter=500, tol=0, callback=stopping).fit(known)
     >>> stopping.best_.perplexity(new) <= model.perplexity(new)
     True
     >>> model.n_iter_ < model.max_iter
