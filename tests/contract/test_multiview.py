@@ -216,7 +216,11 @@ def test_save_and_load(estimator, X, tmp_path):
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     there, expected = fitted(loaded), fitted(model)
-    assert expected.keys() - there.keys() <= {"doc_topics_", "multipliers_", "converged_"}  # of the training data alone
+    assert expected.keys() - there.keys() <= {
+        "doc_topics_",
+        "multipliers_",
+        "converged_",
+    }  # of the training data alone
     assert all(same_bits(value, expected[name]) for name, value in there.items())
     assert_same_vectors(loaded, model, X)
     assert_same_fit(loaded.fit(X), model)
