@@ -1,0 +1,227 @@
+"""How BPTF is fitted: threads, checkpoints, seeds, held-out cells, callbacks, and what is stored."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import semproj as sj
+from semproj import BPTF, CosineSlice
+from tests.conftest import same_bits
+from tests.models.interrupting import Stop, interrupted
+from tests.models.relating import every_pair, model_of, planted
+
+
+class TestChain:
+    def test_bits_for_any_number_of_threads(self):
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        models = [model_of(zeros=[1.0, 0.0], n_samples=5, n_threads=n).fit(slices) for n in (1, 2, 5)]
+        for other in models[1:]:
+            for name in BPTF._arrays:
+                assert same_bits(getattr(models[0], name), getattr(other, name))
+
+    @pytest.mark.parametrize("stop_after", [7, 12])
+    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
+        """Left in the burn-in or later, within held-out cells and new zeros."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        settings = {"zeros": [1.0, 0.0], "burn_in": 9, "n_samples": 4, "thin": 2, "held_out": 0.1}
+        whole = model_of(**settings).fit(slices)
+        path = tmp_path / "state"
+        stop = model_of(**settings, checkpoint=path, checkpoint_every=1, callback=lambda d: d.sweep == stop_after)
+        stop.fit(slices)
+        sweeps = []
+        resumed = model_of(**settings, checkpoint=path, callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        assert sweeps == list(range(stop_after + 1, 18))
+        for name in BPTF._arrays:
+            assert same_bits(getattr(whole, name), getattr(resumed, name))
+
+    def test_checkpoint_of_another_fit(self, tmp_path):
+        _, _, slices = planted()
+        path = tmp_path / "state"
+        model_of(n_samples=1, checkpoint=path).fit(slices)
+        with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
+            model_of(n_samples=1, checkpoint=path, random_state=1).fit(slices)
+        with pytest.raises(ValueError, match=r"checkpoint: .* differs in slices"):
+            model_of(n_samples=1, checkpoint=path).fit(slices[:1])
+
+    @pytest.mark.parametrize("seed", [None, 2**64 - 1, np.random.RandomState], ids=["none", "large", "state"])
+    def test_goes_on_with_the_seed_it_began_with(self, tmp_path, seed):
+        """Also to hold the same cells out, and to add the same words."""
+        _, _, slices = planted()
+        settings = {"burn_in": 4, "n_samples": 3, "held_out": 0.3, "zeros": 0.5, "checkpoint": tmp_path / "state"}
+        made = (lambda: seed(3)) if callable(seed) else (lambda: seed)
+        interrupted(model_of(**settings, checkpoint_every=1, random_state=made()), slices, 3)
+        sweeps = []
+        resumed = model_of(**settings, random_state=made(), callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        assert sweeps == [3, 4, 5, 6, 7]  # the file has what was done before the callback
+        whole = model_of(**{**settings, "checkpoint": None}, random_state=resumed._key).fit(slices)
+        for name in BPTF._arrays:
+            assert same_bits(getattr(whole, name), getattr(resumed, name))
+
+    def test_other_seeds_are_refused(self, tmp_path):
+        _, _, slices = planted()
+        settings = {"burn_in": 1, "n_samples": 1, "checkpoint": tmp_path / "state"}
+        for first, others in (
+            (1, (2, None, np.random.RandomState(1), np.random.default_rng(1))),
+            (None, (0, 1, np.random.RandomState(1))),
+            (np.random.RandomState(1), (1, None, np.random.RandomState(2))),
+        ):
+            settings["checkpoint"].unlink(missing_ok=True)
+            model_of(**settings, random_state=first).fit(slices)
+            for other in others:
+                with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
+                    model_of(**settings, random_state=other).fit(slices)
+        settings["checkpoint"].unlink()
+        one, same = (model_of(**settings, random_state=seed).fit(slices) for seed in (1, np.int64(1)))
+        assert same_bits(one.samples_, same.samples_)
+
+    def test_numbers_of_numpy(self, tmp_path):
+        _, _, slices = planted()
+        plain = {
+            "burn_in": 1,
+            "n_samples": 1,
+            "thin": 2,
+            "held_out": 0.125,
+            "cells": [50, None],
+            "zeros": [1.0, 0.0],
+        }
+        given = {
+            "burn_in": np.int64(1),
+            "n_samples": np.int8(1),
+            "thin": np.uint16(2),
+            "held_out": np.float32(0.125),
+            "cells": np.array([50, None]),
+            "zeros": np.array([1, 0]),
+        }
+        path = tmp_path / "state"
+        asymmetric = {"n_components": np.int64(2), "asymmetric": np.array([1])}
+        first = BPTF(**given, **asymmetric, random_state=0, checkpoint=path).fit(slices)
+        second = BPTF(2, asymmetric=[1], **plain, random_state=0, checkpoint=path).fit(slices)
+        assert same_bits(first.samples_, second.samples_)
+        first.save(tmp_path / "model")
+        assert same_bits(sj.load(tmp_path / "model").samples_, second.samples_)
+
+    def test_held_out_error_falls(self):
+        _, _, slices = planted()
+        model = model_of(held_out=0.2, random_state=1).fit(slices)
+        assert len(model.held_out_mae_) == model.n_iter_ == 100
+        assert model.held_out_mae_[-1] < 0.1 < model.held_out_mae_[0]
+        assert len(model_of(n_samples=1).fit(slices).held_out_mae_) == 0
+
+    @pytest.mark.parametrize("cosines", [False, True])
+    def test_nothing_to_hold_out(self, cosines):
+        few = sp.coo_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
+        slices, cells = ([CosineSlice(np.eye(3))], [2]) if cosines else ([few], None)
+        message = r"held_out: expected a share with at least one of \[\d\] observed cells, got 0.2"
+        with pytest.raises(ValueError, match=message):
+            model_of(held_out=0.2, cells=cells).fit(slices)
+
+    def test_callback_ends_the_fit(self):
+        _, _, slices = planted()
+        seen = []
+
+        def callback(draw):
+            seen.append(draw)
+            return draw.sweep == 70
+
+        model = model_of(callback=callback).fit(slices)
+        assert model.n_iter_ == 70
+        assert len(model.samples_) == 10
+        assert seen[-1].alpha == model.alpha_[-1]
+        early = model_of(callback=lambda draw: True).fit(slices)
+        assert early.n_iter_ == len(early.samples_) == 1
+
+    def test_a_callback_cannot_change_the_chain(self):
+        _, _, slices = planted()
+        draws = []
+
+        def callback(draw):
+            draws.append(draw)
+            draw.perspective_vectors[:] = 0  # a copy
+            with pytest.raises(ValueError, match="read-only"):
+                draw.word_vectors[0] = 0
+
+        model = model_of(n_samples=2, callback=callback).fit(slices)
+        assert same_bits(model.samples_, model_of(n_samples=2).fit(slices).samples_)
+        assert same_bits(np.ascontiguousarray(draws[-1].word_vectors), model.word_vectors_)
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), Stop()])
+    def test_a_fit_that_ends_by_an_error_leaves_the_last_one(self, error):
+        _, _, slices = planted()
+        model = model_of(n_samples=5).fit(slices)
+        before = {name: getattr(model, name) for name in (*BPTF._arrays, *BPTF._scalars)}
+        i, j = every_pair(60)
+        expected = model.predict(i, j)
+        for after in (1, 62):  # in the burn-in, and when draws were kept
+            interrupted(model.set_params(random_state=1), slices, after, error)
+            assert all(getattr(model, name) is value for name, value in before.items())
+            assert same_bits(model.predict(i, j), expected)
+
+    @pytest.mark.parametrize("name", BPTF._arrays)
+    def test_nor_does_one_that_ends_as_it_is_stored(self, name, monkeypatch):
+        _, _, slices = planted()
+        model = model_of(n_samples=2, burn_in=1).fit(slices)
+        before = dict(model.__dict__)
+        original = BPTF.__setattr__
+
+        def interrupt(self, attribute, value):
+            if attribute == name:
+                raise KeyboardInterrupt
+            original(self, attribute, value)
+
+        monkeypatch.setattr(BPTF, "__setattr__", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(slices)
+        assert model.__dict__ == before
+
+    def test_two_fits_at_once(self):
+        """In two Python threads, one of which has the pool: the same bits as one after the other."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+
+        def fit(seed):
+            model = model_of(zeros=[1.0, 0.0], n_samples=20, random_state=seed, n_threads=2).fit(slices)
+            return model.add_words([sp.coo_array(np.eye(3, 60)), None])
+
+        expected = [fit(seed) for seed in (0, 1)]
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(3):
+                for found, alone in zip(pool.map(fit, (0, 1)), expected, strict=True):
+                    assert all(same_bits(getattr(found, name), getattr(alone, name)) for name in BPTF._arrays)
+
+    def test_thinning(self):
+        _, _, slices = planted()
+        all_of_them = model_of(n_samples=12).fit(slices)
+        thinned = model_of(n_samples=4, thin=3).fit(slices)
+        assert same_bits(all_of_them.samples_[2::3], thinned.samples_)
+
+    def test_progress(self, capsys):
+        model_of(n_samples=1, burn_in=1, progress=True).fit(planted()[2])
+        assert "BPTF" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("asymmetric", [[], [1]])
+    def test_what_is_stored(self, dtype, asymmetric, tmp_path):
+        """As the notes of the class have it; names and shapes besides."""
+        model = model_of(dtype=dtype, asymmetric=asymmetric, checkpoint=tmp_path / "state").fit(planted()[2])
+        model.save(tmp_path / "model")
+        b, n_words, d, k, sweeps = np.dtype(dtype).itemsize, 60, 3, 2, 100
+        draw = b * n_words * d + 8 * k * d + 8 * k * d**2 * bool(asymmetric) + 8 * (d**2 + d + 1)
+        least = 40 * draw + 2 * 8 * sweeps
+        assert least < (tmp_path / "model").stat().st_size < least + 3000
+        state = b * n_words * d + 8 * k * d * (d + 1)
+        assert 40 * draw + state < (tmp_path / "state").stat().st_size < 40 * draw + state + 60 * sweeps
+
+    def test_save(self, tmp_path):
+        _, _, slices = planted()
+        model = model_of(n_samples=3, callback=lambda draw: False).fit(slices)
+        model.save(tmp_path / "model")
+        loaded = sj.load(tmp_path / "model")
+        i, j = every_pair(60)
+        assert same_bits(model.predict(i, j), loaded.predict(i, j))
+        assert same_bits(
+            model.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
+            loaded.add_words([sp.coo_array(np.eye(1, 60)), None]).samples_,
+        )
