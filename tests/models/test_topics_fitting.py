@@ -106,6 +106,30 @@ class TestResults:
 
 
 @pytest.mark.parametrize("cls", CLASSES)
+def test_mixtures_of_many_topics_sum_to_one(cls):
+    X = data_of(cls, n=8)
+    model = make(cls, n_components=4000, max_iter=2).fit(X)
+    for theta in (*documents(model), *transformed(model, X)):
+        np.testing.assert_allclose(theta.sum(axis=1, dtype=np.float64), 1, atol=3e-7)
+
+
+def test_counts_that_float32_cannot_follow():
+    """An error, not topics that are not numbers; the fit before stays."""
+    views = merged(paired())
+    model = make(CPLSA).fit(views)
+    before = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match=r"^X: the objective is nan in sweep 1; counts are too large"):
+        model.fit([x * 1e30 for x in views])
+    assert_same_fit(model, before)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_priors_that_float32_cannot_hold(name):
+    with pytest.raises(ValueError, match=f"^{name}: expected a finite number, between 1 and"):
+        make(PLSA, **{name: 1e39}).fit(data_of(PLSA))
+
+
+@pytest.mark.parametrize("cls", CLASSES)
 def test_two_tables_of_words(run_python, cls):
     """Peak memory of a fit with many words, in tables of 4 T bytes a word: the words and their sums."""
     done = run_python(f"""
