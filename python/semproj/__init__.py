@@ -7,9 +7,9 @@ estimators.
 from __future__ import annotations
 
 from . import alignment, kernels, metrics, retrieval, tasks
-from ._config import show_config
+from ._common.config import show_config
+from ._common.persistence import SavedModelError, load
 from ._core import __version__
-from ._persist import SavedModelError, load
 from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
 from .cca import CCA
 from .cllsi import CLLSI

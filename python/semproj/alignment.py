@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._threads import resolve_threads
-from ._validation import check_integer, check_real
+from ._common.resources import resolve_threads
+from ._common.validation import check_integer, check_real
 
 __all__ = ["SentenceAlignment", "align_sentences", "split_sentences"]
 

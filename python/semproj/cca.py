@@ -11,20 +11,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import ViewProjection, oriented, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
-from ._krylov import basis_size, block_width, product
-from ._persist import Persistent
-from ._svd import SparseOperator
-from ._threads import half_of_memory, resolve_threads, single_threaded_blas
-from ._types import Array
-from ._validation import (
+from ._common.base import ViewProjection, oriented, progress_bar, warn_not_converged
+from ._common.persistence import Persistent
+from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
+from ._common.types import Array
+from ._common.validation import (
     check_choice,
     check_integer,
     keeps_previous_fit,
     seed_key,
     weighted_views,
 )
+from ._solvers.generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
+from ._solvers.krylov import basis_size, block_width, product
+from ._solvers.svd import SparseOperator
 
 __all__ = ["CCA"]
 

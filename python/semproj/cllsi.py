@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._types import Array
-from ._validation import aligned_views, as_csr, keeps_previous_fit
+from ._common.types import Array
+from ._common.validation import aligned_views, as_csr, keeps_previous_fit
 from .lsa import LSA
 from .weighting import LogTfIdf, TermWeighting
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from scipy import sparse as sp
 
 from . import _core
-from ._documents import iter_batches
-from ._persist import Persistent, pack_strings, unpack_strings
-from ._threads import resolve_threads
-from ._types import Array
-from ._validation import check_integer, core_csr
+from ._common.persistence import Persistent, pack_strings, unpack_strings
+from ._common.resources import resolve_threads
+from ._common.types import Array
+from ._common.validation import check_integer, core_csr
 from .lsa import LSA
 from .text import Document, TermCounter
+from .text._documents import iter_batches
 from .weighting import TermWeighting, TfIdf
 
 __all__ = ["ContextSpace", "count_contexts"]

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
-from ._topics import Documents
-from ._types import Array
-from ._validation import as_counts, check_choice, check_coupling, check_integer, check_positive
+from ._common.topics import Documents
+from ._common.types import Array
+from ._common.validation import as_counts, check_choice, check_coupling, check_integer, check_positive
 from .jplsa import JPLSA, words_of
 from .kernels import EQUAL_FRACTIONS
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._base import LinearModel, oriented, progress_bar, warn_not_converged
-from ._generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
-from ._krylov import basis_size
-from ._threads import resolve_threads, single_threaded_blas
-from ._types import Array
-from ._validation import check_integer, keeps_previous_fit, seed_key, weighted_views
+from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.types import Array
+from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
+from ._solvers.generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
+from ._solvers.krylov import basis_size
 from .kernels import Projection, project
 from .lsa import LSA
 from .opca import OPCA, contrasts

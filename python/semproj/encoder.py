@@ -11,10 +11,10 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import RowTransformer
-from ._persist import Persistent
-from ._types import Array
-from ._validation import check_choice, check_out
+from ._common.base import RowTransformer
+from ._common.persistence import Persistent
+from ._common.types import Array
+from ._common.validation import check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
 from .weighting import TermWeighting

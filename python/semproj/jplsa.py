@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ._topics import Documents, TopicModel
-from ._types import Array
-from ._validation import (
+from ._common.topics import Documents, TopicModel
+from ._common.types import Array
+from ._common.validation import (
     aligned_views,
     as_counts,
     as_csr,

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._rowsolve import RowSolver
-from ._threads import resolve_threads
-from ._types import Array
-from ._validation import (
+from ._common.resources import resolve_threads
+from ._common.types import Array
+from ._common.validation import (
     as_counts,
     as_csr,
     check_choice,
@@ -28,6 +27,7 @@ from ._validation import (
     core_csr,
     without_duplicates,
 )
+from ._solvers.rowsolve import RowSolver
 
 if TYPE_CHECKING:
     from .weighting import TermWeighting

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import LinearModel, flip_signs, progress_bar, warn_not_converged
-from ._krylov import basis_size, block_width
-from ._svd import CHUNK_ROWS, SparseOperator, leading_vectors
-from ._threads import resolve_threads, single_threaded_blas
-from ._types import Array
-from ._validation import (
+from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.types import Array
+from ._common.validation import (
     check_choice,
     check_integer,
     check_real,
     keeps_previous_fit,
     seed_key,
 )
+from ._solvers.krylov import basis_size, block_width
+from ._solvers.svd import CHUNK_ROWS, SparseOperator, leading_vectors
 
 __all__ = ["LSA"]
 

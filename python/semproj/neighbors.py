@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._persist import Arrays, Persistent
-from ._types import Array
-from ._validation import check_integer, keeps_previous_fit
+from ._common.persistence import Arrays, Persistent
+from ._common.types import Array
+from ._common.validation import check_integer, keeps_previous_fit
 from .retrieval import Metric, as_rows, check_finite, check_metric, top_k
 
 

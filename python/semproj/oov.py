@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._types import Array
-from ._validation import check_integer
-from ._wordmodel import cosines, of_words
+from ._common.types import Array
+from ._common.validation import check_integer
+from ._common.words import cosines, of_words
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem

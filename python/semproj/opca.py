@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._base import LinearModel, oriented, progress_bar, warn_not_converged
-from ._generalized import (
+from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
+from ._common.types import Array
+from ._common.validation import (
+    check_choice,
+    keeps_previous_fit,
+    seed_key,
+    weighted_views,
+)
+from ._solvers.generalized import (
     BlockFactor,
     ConjugateGradient,
     DocumentSide,
@@ -20,16 +28,8 @@ from ._generalized import (
     Woodbury,
     ridged_gram,
 )
-from ._krylov import basis_size, block_width
-from ._svd import SparseOperator
-from ._threads import half_of_memory, resolve_threads, single_threaded_blas
-from ._types import Array
-from ._validation import (
-    check_choice,
-    keeps_previous_fit,
-    seed_key,
-    weighted_views,
-)
+from ._solvers.krylov import basis_size, block_width
+from ._solvers.svd import SparseOperator
 
 __all__ = ["OPCA"]
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._types import Array
-from ._validation import check_choice, check_integer, check_real, keeps_previous_fit
-from ._wordmodel import SimilarityModel, cosines
+from ._common.types import Array
+from ._common.validation import check_choice, check_integer, check_real, keeps_previous_fit
+from ._common.words import SimilarityModel, cosines
 from .lsa import LSA
 from .retrieval import top_k
 from .thesaurus import Thesaurus

@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ._topics import Documents, TopicModel
-from ._validation import as_counts, keeps_previous_fit
+from ._common.topics import Documents, TopicModel
+from ._common.validation import as_counts, keeps_previous_fit
 
 __all__ = ["PLSA"]
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._threads import interruptible, resolve_threads
-from ._types import Array
-from ._validation import check_integer
+from ._common.resources import interruptible, resolve_threads
+from ._common.types import Array
+from ._common.validation import check_integer
 
 __all__ = ["gold_ranks", "top_k", "true_ranks"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._validation import check_integer
+from ._common.validation import check_integer
 
 __all__ = ["EarlyStopping"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ._documents import PathLike, numbered_lines
-from ._types import Array
+from ._common.files import PathLike, numbered_lines
+from ._common.types import Array
 
 __all__ = [
     "AntonymResult",

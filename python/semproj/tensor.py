@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._types import Array
-from ._validation import as_csr, check_integer, check_sparse, without_duplicates
+from ._common.types import Array
+from ._common.validation import as_csr, check_integer, check_sparse, without_duplicates
 
 __all__ = ["SparseTensor"]
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -15,42 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ._documents import Problem
-from ._persist import Persistent, pack_strings, unpack_strings
-from ._types import Array
-from ._validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
+from ._common.files import Problem
+from ._common.persistence import Persistent, pack_strings, unpack_strings
+from ._common.types import Array
+from ._common.validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
+from ._common.words import UnknownWordError, find_word, normal_word
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
 
 ALIGNMENTS = ("synonyms", "names")
-_SPACES = re.compile(r"[\s_]+")
-
-
-def normal_word(word: str) -> str:
-    """A word as thesauri spell it here: NFKC, lower case, single spaces for underscores and white space.
-
-    Examples
-    --------
-    >>> from semproj.thesaurus import normal_word
-    >>> normal_word("Take_a  breath")
-    'take a breath'
-    """
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip(" ,;:")
-
-
-class UnknownWordError(KeyError):
-    """A word that a thesaurus, or a model of its words, does not have."""
-
-    def __str__(self) -> str:  # KeyError would quote the message
-        return str(self.args[0])
-
-
-def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
-    """The number of a word as it is spelt, or else of its normal spelling; None if there is neither."""
-    if not isinstance(word, str):
-        return None
-    place = vocabulary.get(word)
-    return vocabulary.get(normal_word(word)) if place is None else place
 
 
 class Thesaurus(Persistent):

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._documents import PathLike, numbered_lines
-from ._validation import check_choice, check_integer
+from ._common.files import PathLike, numbered_lines
+from ._common.validation import check_choice, check_integer
 from .thesaurus import Problem, Thesaurus, normal_word
 from .wordnet import Synset, WordNet
 

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._persist import Persistent
-from ._threads import resolve_threads
-from ._types import Array
-from ._validation import check_real, check_sparse, core_csr, keeps_previous_fit, without_duplicates
+from ._common.persistence import Persistent
+from ._common.resources import resolve_threads
+from ._common.types import Array
+from ._common.validation import check_real, check_sparse, core_csr, keeps_previous_fit, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 

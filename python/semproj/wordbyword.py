@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._persist import Persistent
-from ._threads import resolve_threads
-from ._types import Array
-from ._validation import as_csr, check_integer, check_real, check_sparse, core_csr, keeps_previous_fit
+from ._common.persistence import Persistent
+from ._common.resources import resolve_threads
+from ._common.types import Array
+from ._common.validation import as_csr, check_integer, check_real, check_sparse, core_csr, keeps_previous_fit
 from .alignment import SentenceAlignment, SentenceDocument, align_sentences
 from .text import MultiTermCounter, TermCounter, iter_batches
 

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ._documents import NOT_UTF8, Problem
+from ._common.files import NOT_UTF8, Problem
 
 __all__ = ["Frame", "Pointer", "Synset", "WordNet"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import RowTransformer, flip_signs, progress_bar, unit_rows
-from ._checkpoint import Checkpoint, seed_identity
-from ._persist import checksum
-from ._rowsolve import RowSolver
-from ._threads import resolve_threads, single_threaded_blas
-from ._types import Array
-from ._validation import check_integer, check_out, check_real, keeps_previous_fit, seed_key
+from ._common.base import RowTransformer, flip_signs, progress_bar, unit_rows
+from ._common.checkpoint import Checkpoint, seed_identity
+from ._common.persistence import checksum
+from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.types import Array
+from ._common.validation import check_integer, check_out, check_real, keeps_previous_fit, seed_key
+from ._solvers.rowsolve import RowSolver
 from .weighting import TermWeighting
 
 __all__ = ["WTMF"]

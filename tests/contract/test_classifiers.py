@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from tests.conftest import all_at_once, same_bits
 from tests.contract.estimators import CLASSIFIERS
+from tests.support import all_at_once, same_bits
 
 
 @pytest.fixture(params=CLASSIFIERS, ids=str)

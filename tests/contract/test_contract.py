@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import semproj as sj
-from tests.conftest import all_at_once, random_counts, same_bits
 from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
+from tests.support import all_at_once, random_counts, same_bits
 
 
 def dense(Z):
@@ -269,7 +269,7 @@ def test_broken_matrices(change, run_python):
         import os, resource, signal
         import numpy as np
         from sklearn.base import clone
-        from tests.conftest import random_counts
+        from tests.support import random_counts
         from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
         good = random_counts(400, 330, 0.05, dtype=np.float64)
         problems = []

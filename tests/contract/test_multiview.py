@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from tests.conftest import all_at_once, same_bits
 from tests.contract.estimators import MULTIVIEW
-from tests.models.multiview import aligned_documents
+from tests.support import all_at_once, same_bits
+from tests.support.multiview import aligned_documents
 
 # Mixtures of topics: not a product with a matrix, and kept as float32 whatever comes.
 TOPICS = sj.JPLSA
@@ -262,7 +262,7 @@ def test_interrupted_fit_keeps_the_previous_one(estimator, X, large, monkeypatch
         raise KeyboardInterrupt
 
     kernels = {sj.JPLSA: "semproj._core.plsa_sweep", sj.CPLSA: "semproj._core.cplsa_sweep"}
-    monkeypatch.setattr(kernels.get(type(model), "semproj._krylov.interruptible"), interrupt)
+    monkeypatch.setattr(kernels.get(type(model), "semproj._solvers.krylov.interruptible"), interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(large)
     monkeypatch.undo()

@@ -9,10 +9,10 @@ from scipy.spatial import distance
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
-from semproj._gibbs import SLICE_PRIOR, Chain
-from semproj._slices import Pairs, Place
-from tests.conftest import same_bits
-from tests.models.relating import every_pair, model_of, planted, surprise, whitened
+from semproj.bptf._chain import SLICE_PRIOR, Chain
+from semproj.bptf._slices import Pairs, Place
+from tests.support import same_bits
+from tests.support.relating import every_pair, model_of, planted, surprise, whitened
 
 
 class TestRecovery:
@@ -114,13 +114,13 @@ class TestCells:
 
     def test_number_of_cells(self, monkeypatch):
         seen = []
-        original = sj._gibbs.Chain.sweep
+        original = sj.bptf._chain.Chain.sweep
 
         def sweep(self, slices, number):
             seen.append([len(cells) for cells in slices])
             return original(self, slices, number)
 
-        monkeypatch.setattr(sj._gibbs.Chain, "sweep", sweep)
+        monkeypatch.setattr(sj.bptf._chain.Chain, "sweep", sweep)
         _, _, slices = planted(share=0.1)
         n = slices[0].nnz
         cosines = CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))
@@ -165,13 +165,13 @@ class TestPairs:
 
     def test_of_a_sweep(self, monkeypatch):
         seen = []
-        original = sj._gibbs.Chain.sweep
+        original = sj.bptf._chain.Chain.sweep
 
         def sweep(self, slices, number):
             seen.append([(cells.rows, cells.cols, cells.values) for cells in slices])
             return original(self, slices, number)
 
-        monkeypatch.setattr(sj._gibbs.Chain, "sweep", sweep)
+        monkeypatch.setattr(sj.bptf._chain.Chain, "sweep", sweep)
         i, j = every_pair(5)
         nine = sp.coo_array((np.ones(9), (i[1:], j[1:])), shape=(5, 5))
         cosines = CosineSlice(np.vstack([np.eye(3), np.zeros((2, 3))]))

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj import BPTF, CosineSlice
-from tests.conftest import same_bits
-from tests.models.interrupting import Stop, interrupted
-from tests.models.relating import every_pair, model_of, planted
+from tests.support import same_bits
+from tests.support.interrupting import Stop, interrupted
+from tests.support.relating import every_pair, model_of, planted
 
 
 class TestChain:

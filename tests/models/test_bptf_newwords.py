@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from semproj import CosineSlice
-from semproj._gibbs import START, Chain
-from semproj._newwords import NewWords
-from tests.conftest import same_bits
-from tests.models.relating import every_pair, model_of, planted, surprise, whitened
+from semproj.bptf._chain import START, Chain
+from semproj.bptf._newwords import NewWords
+from tests.support import same_bits
+from tests.support.relating import every_pair, model_of, planted, surprise, whitened
 
 
 class TestNewWords:

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from semproj import CCA
-from tests.conftest import planted_low_rank, same_bits
-from tests.models.multiview import aligned_documents, dense, own_columns
 from tests.reference.cca import cca
 from tests.reference.opca import residuals
+from tests.support import planted_low_rank, same_bits
+from tests.support.multiview import aligned_documents, dense, own_columns
 
 K = 5
 SOLVERS = ["cholesky", "dual"]

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from semproj import BM25, CLLSI, LSA, LogTfIdf, MultiTermCounter, TfIdf, kernels, metrics
 from semproj.datasets import planted_bilingual
-from tests.conftest import random_counts, same_bits
 from tests.reference.lsa import lsa as reference_lsa
 from tests.reference.weighting import log_tfidf, log_tfidf_joined, tfidf
+from tests.support import random_counts, same_bits
 
 
 @pytest.fixture

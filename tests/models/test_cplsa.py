@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from semproj import CPLSA, JPLSA, PLSA
 from semproj.kernels import project_posteriors
 from semproj.metrics import top1
-from tests.models.topics import (
+from tests.reference import plsa as reference
+from tests.support.topics import (
     PRIORS,
     assert_climbs,
     assert_close,
@@ -25,7 +26,6 @@ from tests.models.topics import (
     planted_topics,
     true_objective,
 )
-from tests.reference import plsa as reference
 
 VOCABULARIES = ["shared", "separate"]
 EXACT = {"projection_tol": 1e-8, "max_projection_iter": 2000}

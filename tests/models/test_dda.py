@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from semproj import DDA, OPCA
-from tests.conftest import planted_low_rank, same_bits
-from tests.models.multiview import aligned_documents, dense
 from tests.reference.dda import dda
 from tests.reference.opca import opca, residuals
+from tests.support import planted_low_rank, same_bits
+from tests.support.multiview import aligned_documents, dense
 
 K = 5
 # (documents, terms, languages, group_size, group_components)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
-from tests.conftest import same_bits
+from tests.support import same_bits
 
 
 def documents(n: int, seed: int = 0) -> list[str]:

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 import semproj as sj
 from semproj import JPLSA, PLSA
 from semproj.metrics import top1
-from tests.models.topics import (
+from tests.reference import plsa as reference
+from tests.support.topics import (
     assert_climbs,
     assert_close,
     assert_distributions,
@@ -24,7 +25,6 @@ from tests.models.topics import (
     planted_topics,
     true_objective,
 )
-from tests.reference import plsa as reference
 
 TOLERANCE = {1: 2e-6, 5: 2e-5, 30: 5e-4}
 VOCABULARIES = ["shared", "separate"]

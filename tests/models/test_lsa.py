@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from semproj import LSA
-from tests.conftest import planted_low_rank, random_counts, same_bits
 from tests.reference.lsa import largest_angle
 from tests.reference.lsa import lsa as reference
+from tests.support import planted_low_rank, random_counts, same_bits
 
 K = 8
 

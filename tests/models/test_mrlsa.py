@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import semproj as sj
 from semproj.thesaurus import UnknownWordError
-from tests.conftest import same_bits
 from tests.reference import mrlsa as reference
+from tests.support import same_bits
 
 RELATIONS = ("synonym", "antonym", "hypernym")
 WORDS = [f"word{i}" for i in range(40)]
@@ -329,7 +329,7 @@ def test_an_interrupted_fit_leaves_the_previous_one(given, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semproj._hooi.Hooi.sweep", stop)
+    monkeypatch.setattr("semproj.tucker._hooi.Hooi.sweep", stop)
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(thesaurus(seed=1, words=30))
     assert same_bits(fitted.degree("word1", WORDS, "antonym"), before)

@@ -11,7 +11,7 @@ from semproj import load
 from semproj.contextspace import ContextSpace, count_contexts
 from semproj.oov import ExtendedWordSpace
 from semproj.text import TermCounter
-from tests.conftest import same_bits
+from tests.support import same_bits
 
 WORDS = [
     "corruptible",

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semproj import CLLSI, DDA, LSA, OPCA, LogTfIdf, MultiTermCounter, metrics
 from semproj.datasets import planted_bilingual
-from tests.conftest import planted_low_rank, same_bits
-from tests.models.multiview import aligned_documents, dense
 from tests.reference.lsa import lsa
 from tests.reference.opca import opca, residuals
+from tests.support import planted_low_rank, same_bits
+from tests.support.multiview import aligned_documents, dense
 
 K = 6
 SOLVERS = ["cholesky", "dual", "cg"]

@@ -12,8 +12,8 @@ import semproj as sj
 from semproj.pilsa import DEFAULT_WEIGHTS, PILSA, SignedTfIdf, ThesaurusLookup, signed_matrix, signed_tfidf
 from semproj.tasks import closest_opposite
 from semproj.thesaurus import Thesaurus, UnknownWordError
-from tests.conftest import same_bits
 from tests.reference import pilsa as reference
+from tests.support import same_bits
 
 
 def random_thesaurus(n_entries=60, n_words=50, seed=0):

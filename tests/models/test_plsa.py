@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj import PLSA
-from tests.conftest import same_bits
-from tests.models.topics import (
+from tests.reference import plsa as reference
+from tests.support import same_bits
+from tests.support.topics import (
     PRIORS,
     assert_climbs,
     assert_close,
@@ -23,7 +24,6 @@ from tests.models.topics import (
     planted_topics,
     true_objective,
 )
-from tests.reference import plsa as reference
 
 # float32 parameters, rounded in each sweep; EM may widen a difference before it narrows it.
 TOLERANCE = {1: 2e-6, 5: 2e-5, 30: 5e-4}

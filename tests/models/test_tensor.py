@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from semproj import SparseTensor
 from semproj.tensor import as_tensor
-from tests.conftest import same_bits
+from tests.support import same_bits
 
 
 def dense(shape=(5, 4, 3), density=0.4, seed=0):

@@ -9,9 +9,9 @@ import pytest
 
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
-from tests.models.interrupting import Stop, interrupted
-from tests.models.projecting import with_indices
-from tests.models.topics import assert_same_fit, data_of, make, of_vocabulary, paired
+from tests.support.interrupting import Stop, interrupted
+from tests.support.projecting import with_indices
+from tests.support.topics import assert_same_fit, data_of, make, of_vocabulary, paired
 
 CLASSES = [PLSA, JPLSA, CPLSA]
 
@@ -79,7 +79,7 @@ class TestResumed:
             f"""
             import os, signal
             import semproj as sj
-            from tests.models.topics import data_of, make
+            from tests.support.topics import data_of, make
             calls = []
             def die(*told):
                 calls.append(told)

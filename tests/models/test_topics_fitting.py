@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
-from tests.conftest import same_bits
-from tests.models.topics import assert_same_fit, corpus, data_of, documents, make, merged, of_vocabulary, paired
+from tests.support import same_bits
+from tests.support.topics import assert_same_fit, corpus, data_of, documents, make, merged, of_vocabulary, paired
 
 CLASSES = [PLSA, JPLSA, CPLSA]
 

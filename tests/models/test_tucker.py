@@ -7,12 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 import semproj as sj
-from semproj import SparseTensor, Tucker, _fibres, _hooi
-from tests.conftest import same_bits
-from tests.models.tensors import decaying, model_of, planted, slices_with_gaps, sparse
+from semproj import SparseTensor, Tucker
+from semproj.tucker import _fibres, _hooi
 from tests.reference.lsa import lsa
 from tests.reference.tucker import fit as fit_of
 from tests.reference.tucker import hooi, largest_angle, multiply, reconstruct, unfold
+from tests.support import same_bits
+from tests.support.tensors import decaying, model_of, planted, slices_with_gaps, sparse
 
 CASES = [
     ((50, 40, 4), (5, 6, 4)),  # slices, as MRLSA has them

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from semproj import SparseTensor, Tucker
-from tests.conftest import same_bits
-from tests.models.tensors import planted, sparse
+from tests.support import same_bits
+from tests.support.tensors import planted, sparse
 
 
 class TestErrors:

@@ -10,10 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import semproj as sj
-from semproj import SparseTensor, Tucker, _hooi
-from tests.conftest import same_bits
-from tests.models.interrupting import Stop, interrupted
-from tests.models.tensors import model_of, planted, sparse
+from semproj import SparseTensor, Tucker
+from semproj.tucker import _hooi
+from tests.support import same_bits
+from tests.support.interrupting import Stop, interrupted
+from tests.support.tensors import model_of, planted, sparse
 
 
 class TestStopping:

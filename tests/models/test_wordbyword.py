@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import semproj as sj
 from semproj import _core
-from tests.conftest import random_rows, same_bits
 from tests.reference import wordbyword as reference
+from tests.support import random_rows, same_bits
 
 K = 5  # jump classes with max_jump=1
 

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from semproj import LSA, WTMF
-from tests.conftest import same_bits
-from tests.models.factorizing import corpus, dense_objective, history, low_rank, relative_error
 from tests.reference import wtmf as reference
+from tests.support import same_bits
+from tests.support.factorizing import corpus, dense_objective, history, low_rank, relative_error
 
 DTYPES = [np.float32, np.float64]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import semproj as sj
-from tests.conftest import same_bits
-from tests.models.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
-from tests.models.interrupting import Stop, interrupted
-from tests.models.projecting import with_indices
 from tests.reference import wtmf as reference
+from tests.support import same_bits
+from tests.support.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
+from tests.support.interrupting import Stop, interrupted
+from tests.support.projecting import with_indices
 
 DTYPES = [np.float32, np.float64]
 
@@ -162,7 +162,7 @@ class TestCheckpoint:
         done = run_python(
             f"""
             import os, signal
-            from tests.models.factorizing import corpus, make
+            from tests.support.factorizing import corpus, make
             calls = []
             def die(*told):
                 calls.append(told)
@@ -182,8 +182,8 @@ class TestCheckpoint:
             f"""
             import os, signal, threading
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            from tests.conftest import same_bits
-            from tests.models.factorizing import assert_same_fit, corpus, make
+            from tests.support import same_bits
+            from tests.support.factorizing import assert_same_fit, corpus, make
             X, options = corpus(1500, 300), dict(n_components=40, max_iter=12, n_threads=2)
             model = make(**options).fit(X[:50])
             before, calls = model.components_, []

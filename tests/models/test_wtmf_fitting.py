@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 import semproj as sj
 from semproj import WTMF
-from tests.conftest import same_bits
-from tests.models.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
 from tests.reference import wtmf as reference
+from tests.support import same_bits
+from tests.support.factorizing import SAVED, assert_same_fit, corpus, history, make, relative_error
 
 DTYPES = [np.float32, np.float64]
 

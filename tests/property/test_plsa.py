@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semproj import CPLSA, JPLSA, PLSA
-from tests.conftest import same_bits
-from tests.models.topics import assert_distributions, dense, make, true_objective
 from tests.reference import plsa as reference
+from tests.support import same_bits
+from tests.support.topics import assert_distributions, dense, make, true_objective
 
 priors = st.sampled_from([1.0, 1.01, 1.1, 3.0])
 

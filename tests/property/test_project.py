@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semproj.kernels import Projection, project
-from tests.conftest import same_bits
+from tests.support import same_bits
 
 STORAGES = ("float64", "float32", "float16", "int8")
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from semproj import WTMF
 from semproj.kernels import weighted_row_solve
-from tests.conftest import same_bits
-from tests.models.factorizing import dense_objective, history, relative_error
-from tests.models.solving import TOLERANCE, condition_numbers, expected_rows, row_errors
 from tests.reference import wtmf as reference
+from tests.support import same_bits
+from tests.support.factorizing import dense_objective, history, relative_error
+from tests.support.solving import TOLERANCE, condition_numbers, expected_rows, row_errors
 
 dtypes = st.sampled_from([np.float32, np.float64])
 missing_weights = st.sampled_from([0.0, 1e-4, 0.01, 0.5, 1.0])

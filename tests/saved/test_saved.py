@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 
 import semproj as sj
 from semproj import SavedModelError, load
-from tests.conftest import random_counts, same_bits
 from tests.saved.fixtures import FOLDER, MODELS, QUERY, TEXTS, vectors
+from tests.support import random_counts, same_bits
 
 X = random_counts(60, 40, 0.2, dtype=np.float64)
 

@@ -14,7 +14,8 @@ import pytest
 
 from semproj import LSA, LogTfIdf, TermCounter
 from semproj.kernels import Projection, project
-from tests.conftest import ROOT, random_counts, random_rows, same_bits
+from tests.conftest import ROOT
+from tests.support import random_counts, random_rows, same_bits
 
 
 def test_concurrent_calls_give_the_same_bits():
@@ -74,7 +75,7 @@ def test_fork(run_python):
         import numpy as np
         import semproj as sj
         from semproj.kernels import Projection, project
-        from tests.conftest import random_counts, random_rows
+        from tests.support import random_counts, random_rows
         X, counts = random_rows([100] * 3000, 500), random_counts(500, 400, 0.05)
         P = Projection(np.random.default_rng(0).standard_normal((500, 200)))
         texts = ["one two three", "two three four", "five"] * 2000
@@ -105,7 +106,7 @@ def test_multiprocessing_pool(run_python):
         import multiprocessing, warnings
         import numpy as np
         from semproj.kernels import project
-        from tests.conftest import random_rows
+        from tests.support import random_rows
         X = random_rows([100] * 2000, 500)
         P = np.random.default_rng(0).standard_normal((500, 100))
         def work(i):

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
-from semproj._types import Array
+from semproj._common.types import Array
 
 _QUERIES, _ROWS = 8, 64
 TIE = 1e-6

@@ -9,7 +9,7 @@ from typing import Any
 import numba
 from numba.core.registry import CPUDispatcher
 
-from semproj._types import Array
+from semproj._common.types import Array
 
 
 @functools.lru_cache(maxsize=64)

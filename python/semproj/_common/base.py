@@ -1,0 +1,184 @@
+"""What the models of sparse rows share; linear ones have a packed projection behind ``transform``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..kernels import Projection, project
+from .persistence import Persistent
+from .types import Array
+from .validation import check_sparse, without_duplicates
+
+if TYPE_CHECKING:
+    from ..weighting import TermWeighting
+
+
+class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A model whose ``transform`` makes a dense vector of each sparse row. An encoder can use it.
+
+    Subclasses set ``components_`` (n_components x n_features) and have ``_project``, the transform of rows that
+    are valid already, with a weighting before it and scaling to unit length after it.
+    """
+
+    components_: Array
+    n_threads: int | None
+
+    def transform(self, X: Any) -> Array:
+        """Vectors of rows.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components), of the dtype of ``components_``.
+        """
+        check_is_fitted(self, "components_")
+        return self._project(self._validated(X, reset=False))
+
+    def _project(
+        self,
+        X: Any,
+        *,
+        storage: str | None = None,
+        weighting: TermWeighting | None = None,
+        normalize: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        raise NotImplementedError
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        """dtype of the vectors when the model is kept in this storage."""
+        raise NotImplementedError
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        check_sparse(X)
+        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
+        return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class LinearModel(RowTransformer):
+    """A model whose ``transform`` is ``X @ components_.T``, minus an offset when it centres.
+
+    Subclasses set ``components_`` (n_components x n_features), perhaps ``mean_``, and an empty ``_packed_cache``.
+    """
+
+    mean_: Array | None
+
+    def _packed(self, storage: str | None = None) -> Projection:
+        """The projection in this storage, packed once per fitted ``components_``."""
+        cache = self.__dict__.setdefault("_packed_cache", {})
+        if cache.get("components") is not self.components_:
+            cache.clear()
+            cache["components"] = self.components_
+        key = storage or self.components_.dtype.name
+        if key not in cache:
+            cache[key] = Projection(self.components_.T, key, self.n_threads)
+        packed: Projection = cache[key]
+        return packed
+
+    def _project(
+        self,
+        X: Any,
+        *,
+        storage: str | None = None,
+        weighting: TermWeighting | None = None,
+        normalize: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        centred = getattr(self, "mean_", None) is not None
+        Z = project(
+            X,
+            self._packed(storage),
+            weighting=weighting,
+            normalize=normalize and not centred,
+            out=out,
+            n_threads=self.n_threads,
+        )
+        if centred:
+            Z -= (self.components_ @ self.mean_).astype(Z.dtype)
+            if normalize:
+                unit_rows(Z)
+        return Z
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        return self._packed(storage).dtype
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_packed_cache", None)
+        return state
+
+
+class ViewProjection(LinearModel):
+    """The projection of one view of a multi-view model: fitted when that is, and a linear model like any other."""
+
+    _arrays = ("components_",)
+    _scalars = ("n_features_in_",)
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None) -> ViewProjection:
+        """Always raises TypeError: the model of all views is what can be fitted."""
+        raise TypeError("X: one view cannot be fitted alone; fit the multi-view model")
+
+    def _set(self, components: Array) -> ViewProjection:
+        self.components_ = components
+        self.n_features_in_ = components.shape[1]
+        return self
+
+
+def unit_rows(Z: Array) -> None:
+    """Scale rows to unit length, in place; zero rows stay zero."""
+    norms = np.linalg.norm(Z, axis=1, keepdims=True)
+    np.divide(Z, norms, out=Z, where=norms > 0)
+
+
+def flip_signs(components: Array) -> Array:
+    """The library's sign rule: the entry of largest magnitude of each row (the first on a tie) is positive."""
+    peaks = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
+    signs = np.where(peaks < 0, -1, 1).astype(components.dtype)
+    components *= signs[:, None]
+    return signs
+
+
+def oriented(components: Array) -> Array:
+    """The components with their signs by the rule, if they are numbers at all."""
+    if not np.isfinite(components).all():
+        raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
+    flip_signs(components)
+    return components
+
+
+def progress_bar(show: bool, description: str, total: int | None, unit: str = "block") -> Any:
+    """A bar for long work; one that is not shown costs nothing."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=description, unit=unit, disable=not show)
+
+
+def warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
+    warnings.warn(
+        f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
+        ConvergenceWarning,
+        stacklevel=4,  # through fit and its decorator, to the caller
+    )

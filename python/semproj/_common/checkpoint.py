@@ -1,0 +1,71 @@
+"""The state of a long fit in a file, written after each sweep, from which the same fit goes on."""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .persistence import SavedModelError, read_file, write_file
+from .types import Array
+from .validation import seed_key
+
+
+def seed_identity(random_state: Any) -> int | None:
+    """The seed of a fit as its checkpoint names it: the key of the random numbers that the fit will draw.
+
+    To be asked for before the fit draws, which it does not do itself. None stands for a fit without a seed:
+    another one goes on from its file, with the key that is there if random numbers are still needed.
+    """
+    return None if random_state is None else seed_key(copy.deepcopy(random_state))
+
+
+class Checkpoint:
+    """A file that holds the newest state of one fit.
+
+    Parameters
+    ----------
+    path : path-like or None
+        None keeps nothing.
+    identity : dict
+        What must be the same for a fit to go on from the file: the class, its parameters, the data.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder does not exist: before the first sweep, not after it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._identity = identity
+        if self._path is not None and not self._path.parent.is_dir():
+            raise FileNotFoundError(f"checkpoint: {self._path}: its folder does not exist")
+
+    def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
+        """The arrays and numbers last saved, or None when there is no file yet."""
+        if self._path is None or not self._path.exists():
+            return None
+        try:
+            arrays, description = read_file(self._path)
+        except SavedModelError as error:
+            raise ValueError(f"checkpoint: {error}") from None
+        if "checkpoint" not in description:
+            raise ValueError(f"checkpoint: {self._path} is a saved model, not the state of a fit")
+        there = description["checkpoint"]
+        other = sorted(k for k in {*there, *self._identity} if there.get(k) != self._identity.get(k))
+        if other:
+            raise ValueError(
+                f"checkpoint: {self._path} belongs to another fit (it differs in {', '.join(other)}); "
+                "remove it or name another file"
+            )
+        return {name: np.array(array) for name, array in arrays.items()}, description["state"]
+
+    def save(self, arrays: dict[str, Array], state: dict[str, Any]) -> None:
+        """Replace the file in one step."""
+        if self._path is not None:
+            whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            write_file(self._path, whole, {"checkpoint": self._identity, "state": state})

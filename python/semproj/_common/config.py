@@ -1,0 +1,42 @@
+"""What this installation is and what it uses."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from .. import _core
+from .resources import available_threads
+
+
+def show_config(*, quiet: bool = False) -> dict[str, Any]:
+    """Print, and return, versions, instruction sets and threads: what a bug report needs.
+
+    Parameters
+    ----------
+    quiet : bool, default False
+        Only return.
+
+    Examples
+    --------
+    >>> import semproj as sj
+    >>> sorted(sj.show_config(quiet=True))[:3]
+    ['active_isa', 'compiler', 'machine']
+    """
+    config: dict[str, Any] = {
+        "semproj": _core.__version__,
+        "python": sys.version.split()[0],
+        "machine": platform.machine(),
+        "compiler": _core.compiler(),
+        "active_isa": _core.active_isa(),
+        "supported_isas": _core.supported_isas(),
+        "threads": available_threads(),
+        **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "safetensors")},
+    }
+    if not quiet:
+        width = max(map(len, config))
+        for key, value in config.items():
+            print(f"{key:<{width}}  {', '.join(value) if isinstance(value, list) else value}")
+    return config

@@ -1,0 +1,54 @@
+"""Lines of text files, perhaps compressed, and what could not be read of them."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple, TypeAlias, cast
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+NOT_UTF8 = "not valid UTF-8"
+
+
+def _open_binary(path: PathLike) -> BinaryIO:
+    name = os.fspath(path)
+    if name.endswith(".gz"):
+        return cast(BinaryIO, gzip.open(name, "rb"))
+    if name.endswith(".xz"):
+        return cast(BinaryIO, lzma.open(name, "rb"))
+    return open(name, "rb")
+
+
+class Problem(NamedTuple):
+    """What could not be read, and where."""
+
+    file: str
+    line: int
+    what: str
+
+
+def numbered_lines(
+    path: PathLike, errors: str = "strict", report: Callable[[int, str], object] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Lines without their ends, numbered from 1; ``.gz`` and ``.xz`` are unpacked.
+
+    Lines that are not UTF-8 are an error, or left out and told to `report`, by number.
+    """
+    number = 0
+    with _open_binary(path) as file:
+        try:
+            for number, line in enumerate(file, 1):
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors)
+                except UnicodeDecodeError as error:
+                    if report is None:
+                        raise ValueError(f"{path}, line {number}: {error}") from None
+                    report(number, NOT_UTF8)
+                    continue
+                yield number, text.rstrip("\n").removesuffix("\r")
+        except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+            raise ValueError(f"{path}, after line {number}: the file is damaged: {error}") from error

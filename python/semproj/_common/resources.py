@@ -1,0 +1,158 @@
+"""How many threads a call uses, and BLAS held to one thread while ours call it."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, TypeVar, cast
+
+from .. import _core
+
+Result = TypeVar("Result")
+
+_ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def _cgroup_cpus() -> float:
+    """CPUs that the control group's quota allows; infinity without a quota."""
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:  # version 2
+            quota, period = file.read().split()[:2]
+    except (OSError, ValueError):
+        try:
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:  # version 1
+                quota = file.read().strip()
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
+                period = file.read().strip()
+        except OSError:
+            return math.inf
+    if quota in ("max", "-1") or not quota.isdigit() or not period.isdigit() or int(period) == 0:
+        return math.inf
+    return int(quota) / int(period)
+
+
+def available_threads() -> int:
+    """Threads to use by default: environment, then affinity and control-group quota.
+
+    ``SEMPROJ_NUM_THREADS`` comes before ``OMP_NUM_THREADS``; both are read at every call.
+    """
+    for name in _ENVIRONMENT:
+        value = os.environ.get(name, "").split(",")[0].strip()
+        if value:
+            if not value.isdecimal() or int(value) < 1:
+                raise ValueError(f"{name}: expected a positive integer, got {value!r}")
+            return int(value)
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, min(affinity, math.ceil(_cgroup_cpus()) if math.isfinite(_cgroup_cpus()) else affinity))
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Turn an ``n_threads`` argument into a number: None means :func:`available_threads`.
+
+    >>> resolve_threads(3)
+    3
+    """
+    if n_threads is None:
+        return available_threads()
+    if isinstance(n_threads, bool) or not isinstance(n_threads, Integral):
+        raise TypeError(f"n_threads: expected a positive integer or None, got {n_threads!r}")
+    if n_threads < 1:
+        raise ValueError(f"n_threads: expected a positive integer or None, got {n_threads}")
+    return int(n_threads)
+
+
+class _SingleThreadedBlas:
+    """Counts the calls that need BLAS on one thread; the first sets the limit, the last restores it.
+
+    BLAS libraries keep their thread count per process, so overlapping calls from several Python threads must
+    not restore each other's setting half-way.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._limiter: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        # A lock held by a thread that does not exist here would never be released.
+        self._lock = threading.Lock()
+
+    def enter(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if not _core.has_blas():
+                from scipy.linalg import cython_blas, cython_lapack
+
+                _core.use_blas({**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
+            if self._depth == 0:
+                _let_any_thread_set_limits()
+                self._limiter = threadpool_limits(limits=1, user_api="blas")
+            self._depth += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                _let_any_thread_set_limits()
+                self._limiter.restore_original_limits()
+                _let_any_thread_set_limits()
+                self._limiter = None
+
+
+def _let_any_thread_set_limits() -> None:
+    """Newer threadpoolctl lets only the thread that first set a limit change it, and ignores others silently.
+
+    The first and the last of our calls may come from different threads; our own lock keeps them in order.
+    """
+    from threadpoolctl import OpenBLASController
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+
+
+_blas = _SingleThreadedBlas()
+
+
+def interruptible(function: Callable[..., Result], *args: Any) -> Result:
+    """Call a long function that releases the GIL so that Ctrl-C is noticed at once.
+
+    It runs on a thread of its own, which is left to end by itself after an interrupt.
+    """
+    outcome: list[Any] = []
+
+    def call() -> None:
+        try:
+            outcome.append((function(*args), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return cast(Result, result)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Within it our kernels may call BLAS, which runs on the calling thread: bits never depend on its pool."""
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+
+
+def half_of_memory() -> int:
+    """What a solver may use when it is not told: half of the machine's memory, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

@@ -1,0 +1,267 @@
+"""Arguments checked once, in words a user understands. The bindings check again, for memory safety only."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from .types import Array
+
+_DATA_DTYPES = (np.float32, np.float64, np.int32)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def keeps_previous_fit(method: Method) -> Method:
+    """A fitting method that fails, or is interrupted, leaves the estimator as it was before."""
+
+    @functools.wraps(method)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, fit)
+
+
+def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
+    """An integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}: expected an integer, got {value!r}")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name}: expected {_interval(low, high)}, got {value}")
+    return number
+
+
+def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """A finite number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    number = float(value)
+    if not np.isfinite(number) or number < low or number > high:
+        raise ValueError(f"{name}: expected a finite number, {_interval(low, high)}, got {value}")
+    return number
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A finite number above zero."""
+    if isinstance(value, Real) and not isinstance(value, bool) and not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}: expected a finite number above 0, got {value}")
+    return check_real(value, name)
+
+
+def check_coupling(value: Any) -> float:
+    """A weight that may be infinite."""
+    if isinstance(value, Real) and not isinstance(value, bool) and float(value) == np.inf:
+        return np.inf
+    return check_real(value, "coupling", low=0)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of a few strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def _interval(low: float, high: float | None) -> str:
+    if high is None or high == np.inf:
+        return f"at least {low}"
+    return f"between {low} and {high}"
+
+
+def seed_key(random_state: Any) -> int:
+    """The 64-bit key of the random numbers: an integer is its own key, None draws a fresh one.
+
+    A ``numpy.random.RandomState`` or ``Generator`` gives (and advances by) one draw.
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        key = int(random_state)
+        if not 0 <= key < 2**64:
+            raise ValueError(f"random_state: expected an integer in [0, 2**64), got {random_state}")
+        return key
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**31 - 1))
+    raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
+
+
+def as_csr(x: Any, name: str = "X") -> Any:
+    """A scipy CSR matrix that shares the caller's memory when it already is one."""
+    if sp.issparse(x):
+        if len(x.shape) != 2:
+            raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
+        if x.dtype.kind not in "biuf":
+            raise TypeError(f"{name}: expected numbers, got dtype {x.dtype}")
+        if x.format == "csr":  # the kernels check it
+            return x
+        check_sparse(x, name)
+        return x.tocsr()
+    array = np.asarray(x)
+    if array.ndim != 2:
+        raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected numbers, got dtype {array.dtype}")
+    if array.dtype == np.float16 or array.dtype.itemsize > 8:  # scipy has no sparse matrices of these
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return sp.csr_matrix(array)
+
+
+def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> None:
+    """Offsets and indices within bounds. scipy's own loops trust them, so this comes before any of them.
+
+    Without `ranges` the indices of a CSR matrix are left to the kernel that reads them next.
+    """
+    if not sp.issparse(x) or len(x.shape) != 2:
+        return
+    if x.format in ("csr", "csc"):
+        major, minor = x.shape if x.format == "csr" else x.shape[::-1]
+        indptr = x.indptr
+        if len(indptr) != major + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+            raise ValueError(f"{name}: indptr must start at 0 and not decrease")
+        if indptr[-1] > min(len(x.indices), len(x.data)):
+            raise ValueError(f"{name}: indptr points outside of indices and data")
+        if ranges or x.format != "csr":
+            _check_range(x.indices[: indptr[-1]], minor, name)
+    elif x.format == "coo":
+        _check_range(x.row, x.shape[0], name)
+        _check_range(x.col, x.shape[1], name)
+
+
+def _check_range(indices: Array, size: int, name: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise ValueError(f"{name}: index {bad} is out of range for a dimension of {size}")
+
+
+def without_duplicates(x: Any) -> Any:
+    """Entries of one cell added up: the weight of a sum is not the sum of weights. No copy when there are none."""
+    if x.has_canonical_format:
+        return x
+    x = x.copy()
+    x.sum_duplicates()
+    return x
+
+
+def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+    """CSR matrices whose rows belong together, one per language; with one vocabulary or each with its own."""
+    if sp.issparse(X) or not isinstance(X, Sequence):
+        raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
+    if not X:
+        raise ValueError("X: expected at least one matrix")
+    for i, x in enumerate(X):
+        check_sparse(x, f"X[{i}]")
+    views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
+    for i, view in enumerate(views):
+        if view.shape[0] != views[0].shape[0] or (shared_columns and view.shape[1] != views[0].shape[1]):
+            what = "rows and columns" if shared_columns else "rows"
+            raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; {what} must align")
+    return views
+
+
+def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+    """Two or more aligned views of finite numbers in one floating dtype, sorted, none of them empty."""
+    views = aligned_views(X, shared_columns=shared_columns)
+    if len(views) < 2:
+        raise ValueError("X: expected at least two matrices, one per language, got 1")
+    dtype = np.float32 if all(view.dtype == np.float32 for view in views) else np.float64
+    result = []
+    for i, view in enumerate(views):
+        if min(view.shape) == 0:
+            raise ValueError(f"X[{i}]: is empty, of shape {view.shape}")
+        if not np.isfinite(view.data).all():
+            raise ValueError(f"X[{i}]: contains NaN or infinity")
+        view = without_duplicates(view.astype(dtype, copy=False))
+        if view.nnz == 0:
+            raise ValueError(f"X[{i}]: has no non-zero entries")
+        if float(np.abs(view.data).max()) ** 2 * view.nnz > float(np.finfo(dtype).max):
+            raise ValueError(f"X[{i}]: values too large for {np.dtype(dtype)}; scale X down or use float64")
+        result.append(view if view.has_sorted_indices else view.sorted_indices())
+    return result
+
+
+def as_counts(x: Any, name: str = "X") -> Any:
+    """A CSR matrix of finite numbers as token weights: float32, at least 0, int32 indices, no stored zeros.
+
+    A copy only where something must change.
+    """
+    data = x.data
+    if len(data) and not (data.min() >= 0 and data.max() < np.inf):
+        if not np.isfinite(data).all():
+            raise ValueError(f"{name}: contains NaN or infinity")
+        raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
+    if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
+        raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
+    if x.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
+    if data.dtype != np.float32:
+        x = x.astype(np.float32)
+    if x.nnz and not x.data.all():
+        x = x.copy()
+        x.eliminate_zeros()
+    if x.indices.dtype != np.int32:
+        indices, x = x.indices.astype(np.int32), x.copy()
+        x.indices = indices
+    return x if x.has_sorted_indices else x.sorted_indices()
+
+
+def core_csr(x: Any, name: str = "X") -> _core.Csr:
+    """Hand a CSR matrix to the kernels; only arrays of a foreign dtype or layout are copied."""
+    x = as_csr(x, name)
+    data = x.data
+    if data.dtype not in _DATA_DTYPES or not data.dtype.isnative:
+        data = data.astype(_kernel_dtype(data, name))
+    indices = x.indices
+    if indices.dtype not in (np.int32, np.int64):
+        indices = indices.astype(np.int64)
+    return _core.Csr(
+        np.ascontiguousarray(x.indptr, dtype=np.int64),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(data),
+        x.shape[1],
+    )
+
+
+def _kernel_dtype(data: Array, name: str) -> Any:
+    kind = data.dtype.kind
+    if kind == "b":
+        return np.int32
+    if kind in "iu":
+        limits = np.iinfo(np.int32)
+        fits = data.size == 0 or (data.min() >= limits.min and data.max() <= limits.max)
+        return np.int32 if fits else np.float64
+    if kind == "f":
+        return np.float32 if data.dtype.itemsize <= 4 else np.float64
+    raise TypeError(f"{name}: expected numbers, got dtype {data.dtype}")
+
+
+def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
+    """The caller's output buffer, or a fresh one."""
+    if out is None:
+        return np.empty(shape, dtype=dtype)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out: expected a NumPy array, got {type(out).__name__}")
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: expected dtype {np.dtype(dtype)}, got {out.dtype}")
+    if not out.flags.writeable:
+        raise ValueError("out: is read-only")
+    if out.size and out.shape[1] > 1 and out.strides[1] != out.itemsize:
+        raise ValueError("out: expected rows that are contiguous in memory")
+    return out

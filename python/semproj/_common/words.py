@@ -1,0 +1,124 @@
+"""What models of words share: finding words, and how similar some words are to others."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .persistence import Persistent, pack_strings, unpack_strings
+from .types import Array
+from .validation import check_choice
+
+UNKNOWN = ("error", "skip")
+_SPACES = re.compile(r"[\s_]+")
+
+
+def normal_word(word: str) -> str:
+    """A word as thesauri spell it here: NFKC, lower case, single spaces for underscores and white space.
+
+    Examples
+    --------
+    >>> from semproj.thesaurus import normal_word
+    >>> normal_word("Take_a  breath")
+    'take a breath'
+    """
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip(" ,;:")
+
+
+class UnknownWordError(KeyError):
+    """A word that a thesaurus, or a model of its words, does not have."""
+
+    def __str__(self) -> str:  # KeyError would quote the message
+        return str(self.args[0])
+
+
+def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
+    """The number of a word as it is spelt, or else of its normal spelling; None if there is neither."""
+    if not isinstance(word, str):
+        return None
+    place = vocabulary.get(word)
+    return vocabulary.get(normal_word(word)) if place is None else place
+
+
+def cosines(left: Array, right: Array) -> Array:
+    """Of unit rows, each with each; the same bits whatever the other rows are."""
+    scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
+    return scores
+
+
+def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
+    """A matrix of scores without the axis of what is a single word; a float if both are."""
+    if isinstance(b, str):
+        scores = scores[:, 0]
+    if isinstance(a, str):
+        scores = scores[0]
+    return scores if np.ndim(scores) else float(scores)
+
+
+class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
+    """What models of the words of a thesaurus share: finding words, and saving them."""
+
+    words_: list[str]
+    vocabulary_: dict[str, int]
+
+    def __contains__(self, word: object) -> bool:
+        check_is_fitted(self, "vocabulary_")
+        return find_word(self.vocabulary_, word) is not None
+
+    def _set_words(self, words: Sequence[str]) -> None:
+        self.words_ = list(words)
+        self.vocabulary_ = {word: place for place, word in enumerate(self.words_)}
+
+    def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
+        """The numbers of words, or of the one word; unknown ones of a sequence may be skipped."""
+        check_choice(unknown, "unknown", UNKNOWN)
+        places = []
+        for word in [words] if isinstance(words, str) else words:
+            place = find_word(self.vocabulary_, word)
+            if place is not None:
+                places.append(place)
+            elif unknown == "error" or isinstance(words, str):
+                raise UnknownWordError(f"{name}: {word!r} is not in the thesaurus")
+        return places
+
+    def _get_state(self) -> dict[str, Array]:
+        words, offsets = pack_strings(self.words_)
+        return {**super()._get_state(), "words": words, "word_offsets": offsets}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        arrays = dict(arrays)
+        words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
+        if len(words) != len(arrays["word_vectors_"]):
+            raise ValueError(f"words: expected {len(arrays['word_vectors_'])}, got {len(words)}")
+        super()._set_state(arrays, scalars)
+        self._set_words(words)
+
+
+class SimilarityModel(WordModel):
+    """A model with one measure of how similar words are; a subclass has it for numbers of words."""
+
+    def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
+        """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
+
+        Parameters
+        ----------
+        a, b : str or sequence of str
+        unknown : {"error", "skip"}, default "error"
+            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
+
+        Returns
+        -------
+        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        """
+        check_is_fitted(self, "vocabulary_")
+        rows, columns = self._places(a, "a", unknown), self._places(b, "b", unknown)
+        return of_words(self._similarity(rows, columns), a, b)
+
+    def _similarity(self, rows: list[int], columns: list[int]) -> Array:
+        raise NotImplementedError

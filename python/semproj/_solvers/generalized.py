@@ -1,0 +1,322 @@
+"""Generalised eigenproblems S v = lambda N v, with S = M'M sparse and N positive definite.
+
+Ways to a symmetric problem that ``_krylov`` can solve:
+
+    Whitened       A = L^-1 S L^-T with N = L L', and v = L^-T w: 2 p^2 flops a column, for p terms
+    Crossed        the same for S that only links two views, solved on one side
+    DocumentSide   B = M N^-1 M' and v = N^-1 M'u / sqrt(lambda), with N = E'E + ridge I solved by
+      Woodbury            a factor of E E' + ridge I, where there are fewer rows than terms
+      ConjugateGradient   products alone, where neither matrix fits in memory
+
+In each of them v'Nv = 1. Dense matrices are summed in double (``kernels/gram``); factors and products are in the
+dtype of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _core
+from .._common.resources import resolve_threads
+from .._common.types import Array
+from .._common.validation import check_integer, check_positive, check_real, core_csr
+from .krylov import Eigen, Operator, block_width, leading_eigenvectors, product
+from .svd import SparseOperator
+
+
+class Eigensolving:
+    """The parameters of the solver that OPCA, CCA and DDA share, and the call they lead to."""
+
+    n_components: int
+    gamma: float
+    tol: float
+    max_iter: int
+    max_memory: int | None
+    random_state: Any
+    n_threads: int | None
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_positive(self.gamma, "gamma")
+        check_real(self.tol, "tol", low=0)
+        check_integer(self.max_iter, "max_iter", low=1)
+        if self.max_memory is not None:
+            check_integer(self.max_memory, "max_memory", low=1)
+        resolve_threads(self.n_threads)
+
+    def _leading(
+        self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any
+    ) -> Eigen:
+        return leading_eigenvectors(
+            operator,
+            rank,
+            size=size,
+            block=block_width(rank),
+            solver="lanczos",
+            tol=self.tol,
+            max_restarts=self.max_iter,
+            key=key,
+            progress=progress,
+            **options,
+        )
+
+
+def ridged_gram(X: Any, ridge: float, n_threads: int, columns: Any = None) -> Array:
+    """Lower triangle of X'X + ridge I, dense. `columns` is X' by rows, if the caller has it."""
+    size = X.shape[1]
+    out = np.zeros((size, size), X.dtype)
+    columns = X.T.tocsr() if columns is None else columns
+    _core.sparse_gram(core_csr(X), core_csr(columns), 1.0, out, n_threads)
+    out[np.arange(size), np.arange(size)] += X.dtype.type(ridge)
+    return out
+
+
+class BlockFactor:
+    """L of a block-diagonal N = L L'. The blocks are factored in place; their upper triangles are never read."""
+
+    def __init__(self, blocks: Sequence[Array], n_threads: int) -> None:
+        self.blocks = list(blocks)
+        self.n_threads = n_threads
+        ends = np.cumsum([len(block) for block in self.blocks]).tolist()
+        self.slices = [slice(end - len(block), end) for end, block in zip(ends, self.blocks, strict=True)]
+        for block in self.blocks:
+            if _core.cholesky(block, n_threads) < len(block):
+                raise ValueError(
+                    f"gamma: too small for {block.dtype} input, the noise covariance is singular to its precision"
+                )
+
+    def solve(self, X: Array, *, transpose: bool) -> Array:
+        """X = L^-1 X or L^-T X, in place."""
+        for part, block in zip(self.slices, self.blocks, strict=True):
+            _core.solve_lower(block, transpose, X[part], self.n_threads)
+        return X
+
+
+class DenseOperator:
+    """The Gram operator M'M of a dense M."""
+
+    def __init__(self, M: Array, n_threads: int) -> None:
+        self.M, self.transposed = M, np.ascontiguousarray(M.T)
+        self.size, self.dtype, self.n_threads = M.shape[1], M.dtype, n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = M'M V."""
+        out[:] = self.left(self.right(V))
+        return out
+
+    def right(self, V: Array) -> Array:
+        """M V."""
+        return product(self.M, V, self.n_threads)
+
+    def left(self, U: Array) -> Array:
+        """M'U."""
+        return product(self.transposed, U, self.n_threads)
+
+    def dense(self) -> Array:
+        """M'M, in double."""
+        M = self.M.astype(np.float64)
+        G: Array = M.T @ M
+        return G
+
+
+class SymmetricOperator:
+    """A dense symmetric matrix, positive semi-definite."""
+
+    def __init__(self, A: Array, n_threads: int) -> None:
+        self.A = A
+        self.size, self.dtype, self.n_threads = len(A), A.dtype, n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        out[:] = product(self.A, V, self.n_threads)
+        return out
+
+    def dense(self) -> Array:
+        """A, in double."""
+        return self.A.astype(np.float64)
+
+
+class Whitened:
+    """A = L^-1 (S + ridge I) L^-T."""
+
+    def __init__(self, signal: Operator, factor: BlockFactor, ridge: float = 0.0) -> None:
+        self.signal = signal
+        self.factor = factor
+        self.ridge = ridge
+        self.size, self.dtype, self.n_threads = signal.size, signal.dtype, signal.n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        X = self.factor.solve(np.array(V, order="C"), transpose=True)
+        self.signal.apply(X, out)
+        if self.ridge:
+            out += self.dtype.type(self.ridge) * X
+        return self.factor.solve(out, transpose=False)
+
+    def dense(self) -> Array:
+        """A, in double."""
+        from scipy.linalg import solve_triangular
+
+        A = self.signal.dense()
+        A[np.arange(self.size), np.arange(self.size)] += self.ridge
+        for _ in range(2):  # A is symmetric: its rows after its columns
+            for part, block in zip(self.factor.slices, self.factor.blocks, strict=True):
+                A[part] = solve_triangular(block.astype(np.float64), A[part], lower=True)
+            A = A.T.copy()
+        return (A + A.T) / 2
+
+    def vectors(self, W: Array, values: Array) -> Array:
+        """v of the eigenvectors w, as columns."""
+        return self.factor.solve(np.array(W, order="C"), transpose=True)
+
+
+class Crossed:
+    """A = K'K for K = L_1^-1 M_1'M_2 L_2^-T: the correlations between two views are the singular values of K.
+
+    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each of them once, squared,
+    on one view's side only: half the basis, and half the steps.
+    """
+
+    def __init__(
+        self, views: Sequence[SparseOperator | DenseOperator], blocks: Sequence[Array], n_threads: int
+    ) -> None:
+        self.first, self.second = views
+        self.size, self.dtype, self.n_threads = self.second.size, self.second.dtype, n_threads
+        self.factors = [BlockFactor([block], n_threads) for block in blocks]
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = A V."""
+        Y = self._cross(self.factors[1].solve(np.array(V, order="C"), transpose=True))
+        X = self.second.left(self.first.right(self.factors[0].solve(Y, transpose=True)))
+        out[:] = self.factors[1].solve(X, transpose=False)
+        return out
+
+    def dense(self) -> Array:
+        """A, in double."""
+        return _by_products(self)
+
+    def vectors(self, W: Array, values: Array) -> Array:
+        """v of the eigenvectors w, as columns: both views below each other, each with half of v'Nv."""
+        X = self.factors[1].solve(np.array(W, order="C"), transpose=True)
+        Y = self._cross(X) * _inverse_roots(values, self.dtype)
+        self.factors[0].solve(Y, transpose=True)
+        both: Array = np.concatenate([Y, X]) / self.dtype.type(np.sqrt(2))
+        return both
+
+    def _cross(self, X: Array) -> Array:
+        return self.factors[0].solve(self.first.left(self.second.right(X)), transpose=False)
+
+
+class Solver(Protocol):
+    """N^-1 for a block of right-hand sides."""
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+
+
+class DocumentSide:
+    """B = M N^-1 M', for M = the rows of documents."""
+
+    def __init__(self, documents: SparseOperator, noise: Solver) -> None:
+        self.documents = documents
+        self.noise = noise
+        self.size, self.dtype, self.n_threads = documents.long, documents.dtype, documents.n_threads
+
+    def apply(self, V: Array, out: Array) -> Array:
+        """out = B V."""
+        out[:] = self.documents.right(self.noise.solve(self.documents.left(V)))
+        return out
+
+    def dense(self) -> Array:
+        """B, in double."""
+        return _by_products(self)
+
+    def vectors(self, U: Array, values: Array) -> Array:
+        """v of the eigenvectors u, as columns. Zero where the eigenvalue is."""
+        vectors: Array = self.noise.solve(self.documents.left(U)) * _inverse_roots(values, self.dtype)
+        return vectors
+
+
+class Woodbury:
+    """N^-1 X = (X - E' (E E' + ridge I)^-1 E X) / ridge, for N = E'E + ridge I."""
+
+    def __init__(self, E: Any, ridge: float, n_threads: int) -> None:
+        self.E = _whole(E, n_threads)
+        self.ridge = ridge
+        self.factor = BlockFactor([ridged_gram(E.T.tocsr(), ridge, n_threads, columns=E)], n_threads)
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+        Y = self.factor.solve(self.E.right(X), transpose=False)
+        Z: Array = X - self.E.left(self.factor.solve(Y, transpose=True))
+        Z /= X.dtype.type(self.ridge)
+        return Z
+
+
+class ConjugateGradient:
+    """N^-1 by conjugate gradients, preconditioned with the diagonal, for N = E'E + ridge I.
+
+    About sqrt(condition) products with E and E' each; all columns go together until the last has converged.
+    """
+
+    MAX_STEPS = 500
+
+    def __init__(self, E: Any, ridge: float, tol: float, n_threads: int) -> None:
+        self.E = _whole(E, n_threads)
+        self.ridge = E.dtype.type(ridge)
+        self.tol = max(tol, 4 * float(np.finfo(E.dtype).eps))
+        squares = np.bincount(E.indices, weights=E.data.astype(np.float64) ** 2, minlength=E.shape[1])
+        self.inverse_diagonal = (1.0 / (squares + ridge)).astype(E.dtype)[:, None]
+
+    def solve(self, X: Array) -> Array:
+        """N^-1 X, in new memory."""
+        Z = np.zeros_like(X)
+        residual = X.copy()
+        P = self.inverse_diagonal * residual
+        rho = _dots(residual, P)
+        goal = self.tol**2 * rho
+        for _ in range(self.MAX_STEPS):
+            if (rho <= goal).all():
+                return Z
+            Q = self.E.apply(P, np.empty_like(P))
+            Q += self.ridge * P
+            # A column that is done has nothing left to divide by.
+            step = np.divide(rho, _dots(P, Q), out=np.zeros_like(rho), where=rho > 0).astype(X.dtype)
+            Z += step * P
+            residual -= step * Q
+            preconditioned = self.inverse_diagonal * residual
+            previous, rho = rho, _dots(residual, preconditioned)
+            P *= np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0).astype(X.dtype)
+            P += preconditioned
+        worst = float(np.sqrt(np.max(rho / np.maximum(goal, np.finfo(np.float64).tiny))) * self.tol)
+        raise ValueError(f"gamma: too small, conjugate gradients stopped at a relative residual of {worst:.1e}")
+
+
+def _by_products(operator: Any) -> Array:
+    """An operator as a dense matrix in double."""
+    A = np.empty((operator.size, operator.size), operator.dtype)
+    for begin in range(0, operator.size, 256):
+        unit = np.eye(operator.size, min(256, operator.size - begin), -begin, dtype=operator.dtype)
+        operator.apply(unit, A[:, begin : begin + unit.shape[1]])
+    wide: Array = A.astype(np.float64)
+    return (wide + wide.T) / 2
+
+
+def _inverse_roots(values: Array, dtype: np.dtype[Any]) -> Array:
+    """1 / sqrt, and 0 where rounding is all there is."""
+    present = values > values.max(initial=0.0) * np.finfo(dtype).eps
+    roots = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present)
+    return roots.astype(dtype)
+
+
+def _whole(E: Any, n_threads: int) -> SparseOperator:
+    return SparseOperator(E, None, n_threads=n_threads, transposed=False)
+
+
+def _dots(X: Array, Y: Array) -> Array:
+    """Inner products of columns, in double."""
+    products: Array = np.einsum("ij,ij->j", X, Y, dtype=np.float64)
+    return products

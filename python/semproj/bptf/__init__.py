@@ -1,0 +1,420 @@
+"""Word vectors from several kinds of relatedness, by Bayesian probabilistic tensor factorisation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from .._common.base import progress_bar
+from .._common.checkpoint import Checkpoint
+from .._common.persistence import Persistent, checksum
+from .._common.resources import resolve_threads, single_threaded_blas
+from .._common.types import Array
+from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from ._chain import CELLS, Chain, apply
+from ._metric import check_word_numbers, learn_metric
+from ._newwords import NewWords
+from ._sampling import Draw, Run, effective_sample_size
+from ._slices import CosineSlice, ObservedSlice, Plan, as_slices
+
+__all__ = ["BPTF", "CosineSlice", "Draw", "effective_sample_size", "learn_metric"]
+
+
+class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
+    """Bayesian probabilistic tensor factorisation of word relatedness, by Gibbs sampling.
+
+    Slices of a tensor say how words are related from several perspectives, each in part: cells that are not there
+    are missing, not zero. A cell is normal about ``sum(V[i] * V[j] * P[k])``, with one vector for each word and
+    one for each slice. Predictions are averaged over draws from the posterior.
+
+    Parameters
+    ----------
+    n_components : int, default 40
+    burn_in : int, default 30
+        Sweeps that are not kept.
+    n_samples : int, default 200
+        Draws that are kept, one in each `thin` sweeps. They take about ``4 n_words n_components`` bytes each in
+        float32; see the notes.
+    thin : int, default 1
+    zeros : float or sequence of float, default 0
+        For each observed cell of a slice, so many of its missing cells are taken for zeros, others in every sweep.
+        It keeps a slice that has only strong relations from making everything related. Words without cells in the
+        slice get none. All missing cells are zeros if there are no more.
+    cells : sequence of (int, "match" or None), optional
+        How many cells of each slice to use in a sweep, drawn anew each time. None: all of them. "match": as many
+        as the first slice has in that sweep, so that it weighs as much. Slices of cosines match by default. A
+        slice that has fewer gives all.
+    asymmetric : sequence of int, default ()
+        Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
+    held_out : float, default 0
+        Share of the observed cells of each slice to keep out, for `held_out_mae_`.
+    checkpoint : path-like, optional
+        Where the state is written, every `checkpoint_every` sweeps. A fit with the same parameters and data goes
+        on from there, to the same bits; with `random_state` None by the seed in the file.
+    checkpoint_every : int, default 10
+    callback : callable, optional
+        Called with a :class:`Draw` after each sweep; a true result ends the fit, for instance when a measure on
+        development data no longer rises. Its `word_vectors` are read-only and the next sweep's as well: copy them
+        to keep them.
+    dtype : "float32" or "float64"
+    random_state : int, RandomState instance or None
+    n_threads : int or None
+    progress : bool
+
+    Attributes
+    ----------
+    samples_ : array of shape (n_draws, n_words, n_components)
+        Word vectors of the draws that are kept.
+    perspective_samples_ : array of shape (n_draws, n_slices, n_components)
+        P of symmetric slices; of asymmetric ones the diagonal of A.
+    matrix_samples_ : array of shape (n_draws, n_slices, n_components, n_components)
+        A of asymmetric slices; empty without any.
+    alpha_ : array of shape (n_iter_,)
+        Precision of the cells, sweep by sweep.
+    train_mae_, held_out_mae_ : array of shape (n_iter_,)
+        Mean absolute errors; `held_out_mae_` is empty without held-out cells.
+    n_iter_ : int
+        Sweeps done.
+
+    Notes
+    -----
+    Words that share a cell are never drawn at the same time, and every random number is a function of the seed,
+    the sweep and the word: the chain is an exact Gibbs chain, the same for any number of threads. The hyper-priors
+    are the paper's: normal-Wishart with mean 0, beta 1, scale I and D degrees of freedom, and a Wishart for the
+    precision.
+
+    A chain starts with slices that take every dimension for likeness, and hardly ever turns the sign of one that
+    words have settled in: with few dimensions, none to spare, some seeds stay in a worse mode. Their
+    `train_mae_` shows it.
+
+    A sweep over n cells costs about ``3/2 n D^2`` multiply-adds, an asymmetric slice ``n_words D^4 / 4 + D^6 / 3``
+    more.
+
+    What is stored, in bytes, with b = 4 for float32 and 8 for float64:
+
+    - of each draw that is kept ``b n_words D`` for the words and, in double, ``8 K D`` for K slices, ``8 K D^2``
+      for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
+      words are drawn with. A saved model has these and up to three numbers a sweep; while a fit ends there are two
+      copies.
+    - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
+      all words ``2 (4 + b)`` a cell and 8 a word and slice. A CosineSlice has ``4 n_words`` a dimension.
+    - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
+      that is more.
+    - in a checkpoint all draws kept so far, the last state and 8 for each held-out cell, written as a whole.
+
+    References
+    ----------
+    Zhang, Salwen, Glass and Gliozzo, "Word Semantic Representations using Bayesian Probabilistic Tensor
+    Factorization", EMNLP 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import coo_array
+    >>> from semproj import BPTF
+    >>> camps = np.array([1, 1, 1, -1, -1, -1])  # happy joyful lucky sad gloomy wretched
+    >>> i, j = np.triu_indices(6, 1)
+    >>> known = np.arange(15) != 7  # all but joyful - gloomy
+    >>> relatedness = coo_array(((camps[i] * camps[j])[known], (i[known], j[known])), shape=(6, 6))
+    >>> model = BPTF(2, burn_in=50, n_samples=100, random_state=0).fit([relatedness])
+    >>> bool(model.predict(1, 4) < -0.5)
+    True
+    """
+
+    _arrays = (
+        "samples_",
+        "perspective_samples_",
+        "matrix_samples_",
+        "alpha_",
+        "train_mae_",
+        "held_out_mae_",
+        "_priors",
+        "_sweeps_kept",
+    )
+    _scalars = ("n_iter_", "_symmetric", "_key")
+
+    def __init__(
+        self,
+        n_components: int = 40,
+        *,
+        burn_in: int = 30,
+        n_samples: int = 200,
+        thin: int = 1,
+        zeros: float | Sequence[float] = 0.0,
+        cells: Sequence[int | str | None] | None = None,
+        asymmetric: Sequence[int] = (),
+        held_out: float = 0.0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        callback: Callable[[Draw], Any] | None = None,
+        dtype: str = "float32",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.thin = thin
+        self.zeros = zeros
+        self.cells = cells
+        self.asymmetric = asymmetric
+        self.held_out = held_out
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.callback = callback
+        self.dtype = dtype
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @keeps_previous_fit
+    def fit(self, slices: Sequence[Any], y: Any = None) -> BPTF:
+        """Run the chain.
+
+        Parameters
+        ----------
+        slices : list of sparse matrices of shape (n_words, n_words) or CosineSlice
+            Relatedness. Stored values are observed, also zeros. In a symmetric slice a pair may be given in one
+            order or in both.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
+        plan = Plan(observed, self.zeros, self.cells)
+        symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
+        key = seed_key(self.random_state)
+        state = Checkpoint(self.checkpoint, self._identity(slices, key))
+        resumed = state.load()
+        if resumed is not None and self.random_state is None:
+            key = int(resumed[1]["key"])
+        chain = Chain(
+            len(observed[0]),
+            int(self.n_components),
+            symmetric,
+            seed=key,
+            n_threads=resolve_threads(self.n_threads),
+            dtype=np.dtype(self.dtype),
+        )
+        held_out = plan.hold_out(float(self.held_out), chain.random(0, CELLS)) if self.held_out > 0 else None
+        run = Run(chain, plan, held_out, resumed=resumed)
+        last = self.burn_in + self.n_samples * self.thin
+        with single_threaded_blas(), progress_bar(self.progress, "BPTF", last, "sweep") as bar:
+            bar.update(run.sweep)
+            stopped = False
+            while run.sweep < last and not stopped:
+                draw = run.step(keep=run.sweep >= self.burn_in and (run.sweep - self.burn_in + 1) % self.thin == 0)
+                stopped = self.callback is not None and bool(self.callback(draw))
+                if run.sweep % self.checkpoint_every == 0 or run.sweep == last or stopped:
+                    state.save(*run.state())
+                bar.set_postfix(alpha=f"{chain.alpha:.4g}", mae=f"{draw.train_mae:.4g}", refresh=False)
+                bar.update(1)
+        if not run.kept:
+            run.keep()  # stopped in the burn-in: the last draw is all there is
+        for name, value in run.fitted().items():
+            setattr(self, name, value)
+        self._symmetric, self._key = symmetric, key
+        return self
+
+    @property
+    def word_vectors_(self) -> Array:
+        """Those of the last draw. Draws differ by signs and order of dimensions: they are not averaged."""
+        check_is_fitted(self, "samples_")
+        vectors: Array = self.samples_[-1]
+        return vectors
+
+    @property
+    def perspective_vectors_(self) -> Array:
+        """Those of the last draw, of shape (n_slices, n_components); the diagonal of A for an asymmetric slice."""
+        check_is_fitted(self, "samples_")
+        vectors: Array = self.perspective_samples_[-1]
+        return vectors
+
+    def predict(self, i: Any, j: Any, slice: int = 0, *, return_std: bool = False) -> Any:
+        """What cells are about, averaged over the draws.
+
+        Parameters
+        ----------
+        i, j : int or arrays of int
+            Numbers of words.
+        slice : int, default 0
+        return_std : bool, default False
+            Also return the standard deviation over the draws.
+
+        Returns
+        -------
+        float64 number or array of the common shape of `i` and `j`; or two of them
+        """
+        check_is_fitted(self, "samples_")
+        n_draws, n_words, _ = self.samples_.shape
+        check_integer(slice, "slice", low=0, high=len(self._symmetric) - 1)
+        rows, cols = np.broadcast_arrays(check_word_numbers(i, "i", n_words), check_word_numbers(j, "j", n_words))
+        # Only the words that are asked for are taken from the draws.
+        words, places = np.unique(np.concatenate([rows.ravel(), cols.ravel()]), return_inverse=True)
+        first, second = np.split(places.astype(np.int32), 2)
+        total, squares = np.zeros(rows.size), np.zeros(rows.size)
+        for m in range(n_draws):
+            V = self.samples_[m][words]
+            matrix = None if self._symmetric[slice] else self.matrix_samples_[m][slice]
+            mapped = apply(V, self.perspective_samples_[m][slice], matrix)
+            found = _core.pair_products(
+                _padded(V), _padded(mapped), first, second, resolve_threads(self.n_threads)
+            )
+            total += found
+            squares += found.astype(np.float64) ** 2
+        mean = (total / n_draws).reshape(rows.shape)[()]
+        if not return_std:
+            return mean
+        variance = squares / n_draws - (total / n_draws) ** 2
+        return mean, np.sqrt(np.maximum(variance, 0)).reshape(rows.shape)[()]
+
+    def perspective_correlations(self) -> Array:
+        """How much slices have to do with each other: cosines of their vectors, averaged over the draws.
+
+        Of an asymmetric slice the whole matrix A is taken, and of a symmetric one beside it the diagonal matrix of
+        its vector, which has the same cosines: that of matrices M and N is ``sum(M * N) / |M| |N|``.
+
+        Returns
+        -------
+        float64 array of shape (n_slices, n_slices)
+        """
+        check_is_fitted(self, "samples_")
+        total = np.zeros((len(self._symmetric), len(self._symmetric)))
+        for m, vectors in enumerate(self.perspective_samples_.astype(np.float64)):
+            flat = vectors
+            if not all(self._symmetric):
+                flat = np.array(
+                    [
+                        np.diag(vectors[k]).ravel() if symmetric else self.matrix_samples_[m, k].ravel()
+                        for k, symmetric in enumerate(self._symmetric)
+                    ]
+                )
+            unit = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            total += unit @ unit.T
+        return total / len(self.samples_)
+
+    def add_words(
+        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, neighbours: int = 100
+    ) -> BPTF:
+        """Draw vectors of new words against the known ones (section 3.2.1), which stay as they are.
+
+        The other way to cover words that a slice lacks is to fit them with all others, which takes longer.
+
+        Parameters
+        ----------
+        slices : list of (sparse matrix of shape (n_new, n_words), pair of matrices, CosineSlice or None)
+            For each slice what is known of the new words. In an asymmetric slice the matrix has the cells from new
+            words to known ones; a pair has those and, in a matrix of shape (n_words, n_new), the ones from known
+            words to new ones, and may have None for one of them. A CosineSlice has the known words first, then
+            the new ones.
+        zeros : float or sequence of float, default 0
+            For each observed cell of a new word in a slice, so many of the known words that it has no cell with
+            are taken for zeros, others in every draw. The `zeros` of the fit are not used.
+        neighbours : int, default 100
+            Known words that a new one is compared with in each draw, by a slice of cosines.
+
+        Returns
+        -------
+        A fitted model with the new words behind the old ones.
+        """
+        check_is_fitted(self, "samples_")
+        check_integer(neighbours, "neighbours", low=1)
+        n_draws, n_words, d = self.samples_.shape
+        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
+        threads = resolve_threads(self.n_threads)
+        chain = Chain(
+            n_words + new.count, d, self._symmetric, seed=self._key, n_threads=threads, dtype=self.samples_.dtype
+        )
+        samples = np.empty((n_draws, n_words + new.count, d), self.samples_.dtype)
+        everything = np.arange(n_words, n_words + new.count, dtype=np.int32), np.array([0, new.count])
+        for m in range(n_draws):
+            sweep = int(self._sweeps_kept[m])
+            chain.words[:n_words] = self.samples_[m]
+            chain.slices[:] = self.perspective_samples_[m]
+            if self.matrix_samples_.size:
+                chain.matrices[:] = self.matrix_samples_[m]
+            chain.alpha = self._priors[m, -1]
+            cells = new.draw(neighbours, chain, sweep)
+            lists, _ = chain.lists(cells)
+            prior = self._priors[m, : d * d].reshape(d, d), self._priors[m, d * d : -1]
+            chain.draw_words(lists, prior, everything, sweep)
+            samples[m] = chain.words
+        if not np.isfinite(samples).all():
+            raise ValueError("slices: vectors of new words are not finite; values are too large")
+        extended = BPTF(**self.get_params(deep=False))
+        for name in (*self._arrays, *self._scalars):
+            setattr(extended, name, getattr(self, name))
+        extended.samples_ = samples
+        return extended
+
+    def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
+        if self.checkpoint is None:
+            return {}
+        return {
+            "class": "BPTF",
+            **{name: int(getattr(self, name)) for name in ("n_components", "burn_in", "n_samples", "thin")},
+            "held_out": float(self.held_out),
+            "dtype": self.dtype,
+            **self._plain_sequences(),
+            "zeros": np.ravel(self.zeros).tolist(),
+            "random_state": None if self.random_state is None else key,
+            "slices": [_fingerprint(each) for each in slices],
+        }
+
+    def _plain_sequences(self) -> dict[str, Any]:
+        """Parameters that may be arrays, as lists of Python's numbers, which JSON has."""
+        plain = {
+            name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")
+        }
+        return {name: _plain(value) for name, value in plain.items()}
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        plain = self._plain_sequences()
+        return {**super()._get_parameters_to_save(), **plain, "callback": None, "checkpoint": None}
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_integer(self.burn_in, "burn_in", low=0)
+        for name in ("n_samples", "thin", "checkpoint_every"):
+            check_integer(getattr(self, name), name, low=1)
+        check_real(self.held_out, "held_out", low=0, high=0.9)
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
+        if not isinstance(self.asymmetric, (Sequence, np.ndarray)) or np.ndim(self.asymmetric) != 1:
+            raise TypeError(f"asymmetric: expected a sequence of numbers of slices, got {self.asymmetric!r}")
+        for k in self.asymmetric:
+            check_integer(k, "asymmetric", low=0)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
+        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
+            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
+        resolve_threads(self.n_threads)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _padded(vectors: Array) -> Array:
+    wide = np.zeros((len(vectors), _core.padded(vectors.shape[1])), vectors.dtype)
+    wide[:, : vectors.shape[1]] = vectors
+    return wide
+
+
+def _fingerprint(each: Any) -> list[int]:
+    if isinstance(each, CosineSlice):
+        return each.fingerprint()
+    found = each.tocoo()
+    parts = (found.row.astype(np.int64), found.col.astype(np.int64), found.data)
+    return [*found.shape, *(checksum(np.ascontiguousarray(part)) for part in parts)]

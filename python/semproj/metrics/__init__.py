@@ -1,0 +1,306 @@
+"""Retrieval measures over vectors that belong together, and which of several methods is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .._common.types import Array
+from .._common.validation import check_real
+from ..retrieval import Metric, true_ranks
+from ._recall import RecallCurve, atop, recall_curve
+
+__all__ = ["BestSet", "RecallCurve", "atop", "best_set", "mrr", "recall_curve", "reciprocal_ranks", "top1"]
+
+Float64 = npt.NDArray[np.float64]
+
+
+def reciprocal_ranks(
+    A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
+) -> tuple[Float64, Float64]:
+    """Return one over the rank of each row's partner, in both directions.
+
+    The outcome of each query: their mean is `mrr`, and the share of ones is `top1`. `best_set` compares methods by
+    them.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n, d)
+        Row i of `A` and row i of `B` belong together. Finite numbers, compared in float32.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
+    n_threads : int or None
+
+    Returns
+    -------
+    forward, backward : float64 arrays of shape (n,)
+        For row i of `A` among the rows of `B`, and for row i of `B` among the rows of `A`.
+
+    Notes
+    -----
+    Ranks are those of `semproj.retrieval.true_ranks`. By cosine, a pair in which one of the vectors is zero has 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import reciprocal_ranks
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> B = np.array([[1.0, 0.1], [0.9, 1.0], [0.2, 1.0]])
+    >>> reciprocal_ranks(A, B)[0]
+    array([1. , 0.5, 0.5])
+    """
+    forward, backward = true_ranks(A, B, metric=metric, n_threads=n_threads)
+    return _reciprocal(forward), _reciprocal(backward)
+
+
+def _reciprocal(ranks: npt.NDArray[np.int64]) -> Float64:
+    return np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
+
+
+def _report(forward: float, backward: float, directions: bool) -> float | tuple[float, float]:
+    return (forward, backward) if directions else (forward + backward) / 2
+
+
+@overload
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[False] = False,
+    n_threads: int | None = None,
+) -> float: ...
+@overload
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[True],
+    n_threads: int | None = None,
+) -> tuple[float, float]: ...
+def top1(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: bool = False,
+    n_threads: int | None = None,
+) -> float | tuple[float, float]:
+    """Return how often the nearest vector is the right one.
+
+    Row i of `A` and row i of `B` belong together. Each row of `A` looks for its partner in `B` and
+    each row of `B` in `A`.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n, d)
+        Finite numbers, compared in float32. The n x n scores are never in memory at once.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
+    directions : bool, default=False
+        Return (A to B, B to A) and not their mean.
+    n_threads : int or None
+
+    Returns
+    -------
+    float or (float, float)
+        Fractions from 0 to 1.
+
+    Notes
+    -----
+    Ties (cosines within 1e-6; see `semproj.retrieval.true_ranks` for the other metrics) count as errors, and so
+    does, by cosine, a pair in which one of the vectors is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import top1
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> B = np.array([[2.0, 0.1], [0.0, 3.0], [0.0, 0.0]])
+    >>> round(top1(A, B), 4)
+    0.6667
+    """
+    ranks = true_ranks(A, B, metric=metric, n_threads=n_threads)
+    forward, backward = (float(np.mean(rank == 1)) for rank in ranks)
+    return _report(forward, backward, directions)
+
+
+@overload
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[False] = False,
+    n_threads: int | None = None,
+) -> float: ...
+@overload
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: Literal[True],
+    n_threads: int | None = None,
+) -> tuple[float, float]: ...
+def mrr(
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    *,
+    metric: Metric = "cosine",
+    directions: bool = False,
+    n_threads: int | None = None,
+) -> float | tuple[float, float]:
+    """Return the mean reciprocal rank of the right vector.
+
+    The rank is pessimistic: one plus the number of other vectors that are at least as near. Otherwise as
+    `top1`.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n, d)
+        Finite numbers, compared in float32. The n x n scores are never in memory at once.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        As in `semproj.retrieval.top_k`.
+    directions : bool, default=False
+        Return (A to B, B to A) and not their mean.
+    n_threads : int or None
+
+    Returns
+    -------
+    float or (float, float)
+        Numbers from 0 to 1.
+
+    Notes
+    -----
+    Cosines within 1e-6 are ties; see `semproj.retrieval.true_ranks` for the other metrics. By cosine, a pair in
+    which one of the vectors is zero adds 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import mrr
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> mrr(A, A)
+    1.0
+    >>> mrr(A, A[[1, 0, 2]], directions=True)
+    (0.5555555555555555, 0.5555555555555555)
+    """
+    found = reciprocal_ranks(A, B, metric=metric, n_threads=n_threads)
+    forward, backward = (float(np.mean(each)) for each in found)
+    return _report(forward, backward, directions)
+
+
+@dataclass(frozen=True)
+class BestSet:
+    """What `best_set` found.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The methods in the set, best mean first.
+    means : dict of str to float
+        Of all methods, best first.
+    p_values : dict of str to float
+        Of the test of each method against the one with the best mean, corrected for the number of comparisons. 1
+        for that one itself.
+    alpha : float
+    n_comparisons : int
+        By which p-values were multiplied.
+    """
+
+    names: tuple[str, ...]
+    means: dict[str, float]
+    p_values: dict[str, float]
+    alpha: float
+    n_comparisons: int
+
+
+def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> BestSet:
+    """Return the smallest set of methods that are significantly better than all the rest.
+
+    This is the boldface of the tables of Platt, Toutanova and Yih 2010, section 3.2.
+
+    Parameters
+    ----------
+    outcomes : dict of name to array-like of shape (n_queries,)
+        What each query scored under each method, more is better: 0 or 1 for Top-1, reciprocal ranks for MRR. At
+        least two finite numbers each; lengths may differ.
+    alpha : float, default=0.05
+        Level of significance of the whole family of comparisons.
+
+    Returns
+    -------
+    BestSet
+
+    Notes
+    -----
+    1. Methods are put in the order of their means; equal means stay in the order given.
+    2. Every pair of methods is compared by Student's unpaired two-sided t-test with pooled variance. With K
+       methods each p-value is multiplied by K (K - 1) / 2 (Bonferroni) and cut off at 1.
+    3. The set is the first m methods, m being the smallest number for which each of them differs from each of the
+       others with a corrected p-value below `alpha`. All of them qualify when there is no smaller set.
+
+    Two methods without any variance differ with p = 0 if their means do, and with p = 1 otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semproj.metrics import best_set
+    >>> hits = lambda n: np.arange(1000) < n
+    >>> found = best_set({"a": hits(700), "b": hits(900), "c": hits(890)})
+    >>> found.names
+    ('b', 'c')
+    >>> {name: round(p, 4) for name, p in found.p_values.items()}
+    {'b': 1.0, 'c': 1.0, 'a': 0.0}
+    """
+    alpha = check_real(alpha, "alpha", low=0, high=1)
+    scores = {str(name): _outcome(name, values) for name, values in outcomes.items()}
+    if not scores:
+        raise ValueError("outcomes: expected at least one method")
+    means = {name: float(values.mean()) for name, values in scores.items()}
+    order = sorted(scores, key=lambda name: -means[name])
+    pairs = list(combinations(order, 2))
+    corrected = {pair: min(1.0, len(pairs) * _t_test(scores[pair[0]], scores[pair[1]])) for pair in pairs}
+    size = next(
+        m for m in range(1, len(order) + 1) if all(corrected[a, b] < alpha for a in order[:m] for b in order[m:])
+    )
+    best = order[0]
+    return BestSet(
+        names=tuple(order[:size]),
+        means={name: means[name] for name in order},
+        p_values={name: corrected.get((best, name), 1.0) for name in order},
+        alpha=alpha,
+        n_comparisons=len(pairs),
+    )
+
+
+def _outcome(name: Any, values: npt.ArrayLike) -> Float64:
+    array: Array = np.asarray(values)
+    if array.ndim != 1 or len(array) < 2:
+        raise ValueError(f"outcomes[{name!r}]: expected a vector of at least two numbers, got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"outcomes[{name!r}]: expected real numbers, got dtype {array.dtype}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"outcomes[{name!r}]: contains NaN or infinity")
+    return array
+
+
+def _t_test(a: Float64, b: Float64) -> float:
+    """The two-sided p-value of Student's unpaired t-test."""
+    from scipy.special import stdtr
+
+    freedom = len(a) + len(b) - 2
+    pooled = (a.var() * len(a) + b.var() * len(b)) / freedom
+    difference = abs(a.mean() - b.mean())
+    if pooled == 0:
+        return 1.0 if difference == 0 else 0.0
+    t = difference / np.sqrt(pooled * (1 / len(a) + 1 / len(b)))
+    return float(2 * stdtr(freedom, -t))

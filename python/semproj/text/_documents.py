@@ -1,0 +1,103 @@
+"""Where documents come from: files that are read as streams, and any iterable, cut into batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .. import _core
+from .._common.files import PathLike, numbered_lines
+
+
+def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
+    """Stream the documents of a file that has one on each line.
+
+    Parameters
+    ----------
+    path : str or path
+        UTF-8 text; ``.gz`` and ``.xz`` are unpacked while reading.
+    errors : {"strict", "replace"}, default="strict"
+        Invalid UTF-8 is an error that names the line, or read as U+FFFD.
+
+    Yields
+    ------
+    str
+        One line without its end.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from semproj.text import read_lines
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.txt")
+    ...     _ = path.write_text("one line\\nanother\\n")
+    ...     list(read_lines(path))
+    ['one line', 'another']
+    """
+    for _, line in numbered_lines(path, errors):
+        yield line
+
+
+def read_tsv(path: PathLike, column: int, *, errors: str = "strict") -> Iterator[str]:
+    """Stream one column of a file of tab-separated values, as `read_lines` does; the first column is 0."""
+    if column < 0:
+        raise ValueError(f"column: expected 0 or more, got {column}")
+    for number, line in numbered_lines(path, errors):
+        fields = line.split("\t", column + 1)
+        if len(fields) <= column:
+            raise ValueError(f"{path}, line {number}: no column {column}, the line has {len(fields)} columns")
+        yield fields[column]
+
+
+def read_jsonl(path: PathLike, field: str, *, errors: str = "strict") -> Iterator[str | list[str]]:
+    """Stream one field, a text or a list of tokens, of a file with one JSON object on each line.
+
+    Compressed files and errors are as for `read_lines`; empty lines are passed over.
+    """
+    for number, line in numbered_lines(path, errors):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
+        if not isinstance(record, dict) or field not in record:
+            raise ValueError(f"{path}, line {number}: no field {field!r}")
+        value = record[field]
+        tokens = value if isinstance(value, list) else [value]
+        if not all(isinstance(token, str) for token in tokens):
+            raise ValueError(f"{path}, line {number}: field {field!r} is not a text or a list of texts")
+        yield value
+
+
+def iter_batches(
+    documents: Iterable[Any], *, max_characters: int = 1 << 24, max_documents: int = 1 << 16
+) -> Iterator[list[Any]]:
+    """Cut any iterable of documents into lists of bounded size.
+
+    Parameters
+    ----------
+    documents : iterable
+        Texts or lists of tokens.
+    max_characters : int, default=2**24
+        A batch ends with the document that reaches this many; a token of a list counts for 8.
+    max_documents : int, default=2**16
+        And it never has more documents than this.
+
+    Yields
+    ------
+    list
+        At least one document.
+
+    Examples
+    --------
+    >>> from semproj.text import iter_batches
+    >>> list(iter_batches(["a", "bc", "def", "g"], max_characters=3))
+    [['a', 'bc'], ['def'], ['g']]
+    """
+    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
+        raise TypeError(f"documents: iterable over raw text documents expected, got {type(documents).__name__}")
+    iterator = iter(documents)
+    while batch := _core.take_batch(iterator, max_characters, max_documents):
+        yield batch

@@ -1,0 +1,158 @@
+"""Table 1 of Yih and others 2011, and early stopping of topic models, on a planted data folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+import semproj as sj  # noqa: E402
+from benchmarks.papers import corpora, platt2010, topicmodels, yih2011, yih2011_figures  # noqa: E402
+from benchmarks.papers.crosslingual import METHODS, Method, Space, topic_methods  # noqa: E402
+from benchmarks.papers.crosstasks import Setting  # noqa: E402
+from benchmarks.papers.topicmodels import OF_2010, OF_2011, Folding  # noqa: E402
+from tests.reference import plsa as reference  # noqa: E402
+from tests.support.papering import run_paper, write_pairs  # noqa: E402
+
+TOPICS = ["--rows", "JPLSA", "CPLSA"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    write_pairs(folder)
+    return folder
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_figures_of_a_split(split, data, tmp_path, capsys):
+    found = run_paper("yih2011", data, tmp_path, "--split", split, "--dimension", "12")
+    rows = ["OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
+    expected = {("1", name, row, m) for name in ("mdn", "debian") for row in rows for m in ("top1", "mrr")}
+    assert set(found) == expected
+    for row in rows:  # chance is 0.08
+        assert found["1", "mdn", row, "mrr"]["ours"] > 0.4
+    assert found["1", "mdn", "JPLSA", "top1"]["paper"] == 0.6079
+    assert found["1", "mdn", "CPLSA", "mrr"]["paper"] == 0.6842
+    assert found["1", "debian", "CPLSA", "mrr"]["paper"] is None
+    printed = capsys.readouterr().out
+    assert "12, coupling inf, " in printed
+    assert " sweeps" in printed
+    assert "0.7447" in printed
+
+
+def test_the_rows_of_2010(data, tmp_path, capsys):
+    found = run_paper(
+        "platt2010", data, tmp_path, *TOPICS, "--datasets", "europarl", "europarl-25", "--dimension", "8"
+    )
+    assert found["1", "europarl", "JPLSA", "top1"]["paper"] == 0.9645
+    assert found["1", "europarl", "CPLSA", "mrr"]["paper"] == 0.9782
+    assert found["1", "europarl", "JPLSA", "mrr"]["ours"] > 0.4
+    printed = capsys.readouterr()
+    fits = [line for line in printed.err.splitlines() if line.strip().startswith("sweep 10:")]
+    assert len(fits) == 2, "both datasets share a fit"
+
+
+def test_dev_is_needed_for_test(data, tmp_path, capsys):
+    partial = tmp_path / "partial"
+    for split in ("train", "test"):
+        target = corpora.path_of(partial, "mdn", split)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(corpora.path_of(data, "mdn", split).read_bytes())
+    few = ["--split", "test", "--datasets", "mdn", "--dimension", "5"]
+    assert run_paper("yih2011", partial, tmp_path, *few, "--rows", "JPLSA") == {}
+    assert f"mdn: skipped, {corpora.path_of(partial, 'mdn', 'dev')} is missing" in capsys.readouterr().out
+    assert len(run_paper("yih2011", partial, tmp_path, *few, "--rows", "CLLSI")) == 2
+
+
+@pytest.fixture(scope="module")
+def space(data):
+    train, dev = (corpora.read(data, "mdn", split) for split in ("train", "dev"))
+    return Space(train.texts, drop_top=20, dev=dev.texts)
+
+
+@pytest.mark.parametrize("manner", [OF_2010, OF_2011], ids=lambda manner: manner.vocabulary)
+class TestFoldingIn:
+    def test_is_the_papers(self, manner, space):
+        """Vocabulary, iterations and columns of each language."""
+        project = topic_methods(manner)["JPLSA"].fit(space, 6, None).project
+        assert (project.model.vocabulary, project.model.fold_in_iter) == (manner.vocabulary, manner.fold_in_iter)
+        phi, start = project.model.components_.astype(np.float64), 0
+        for language, counts in enumerate(space.watched):
+            found, topics = project(language, counts), phi
+            if manner.vocabulary == "separate":
+                counts = counts[:, space.own_columns[language]]
+                topics, start = phi[:, start : start + counts.shape[1]], start + counts.shape[1]
+            np.testing.assert_allclose(
+                found, reference.fold_in(counts.toarray(), topics, 1.1, manner.fold_in_iter), atol=1e-5
+            )
+
+    def test_is_the_best_sweep_of_dev(self, manner, space, monkeypatch):
+        """What is kept is the model after the sweep with the largest score, not the last."""
+        scores = {10: 0.1, 20: 0.5, 30: 0.4, 40: 0.5, 50: 0.3}
+        calls = iter(scores.values())
+        monkeypatch.setattr(topicmodels, "PATIENCE", 3)
+        monkeypatch.setattr(sj.metrics, "mrr", lambda *vectors, metric: next(calls))
+        fitted = topic_methods(manner)["JPLSA"].fit(space, 4, None)
+        assert fitted.note == "20 sweeps"
+        twenty = sj.JPLSA(4, vocabulary=manner.vocabulary, max_iter=20, tol=0, fold_in_iter=manner.fold_in_iter)
+        twenty.fit(Folding(space, manner).views())
+        assert fitted.project.model.word_topics_.tobytes() == twenty.word_topics_.tobytes()
+        assert next(calls, None) is None, "three looks without a better one end it"
+
+
+def test_each_number_of_topics_is_a_fit_of_its_own(data, tmp_path, monkeypatch, capsys):
+    """A stand-in that is right with seven topics and one coupling only."""
+    fits = []
+
+    def fit(space, dimension, gamma):
+        fits.append((dimension, gamma))
+        right = dimension == 7 and gamma == 100.0
+
+        def project(language, counts):
+            rows = np.random.default_rng(0 if right else language).random((counts.shape[0], dimension))
+            return rows.astype(np.float32)
+
+        return project
+
+    method = Method(
+        "CPLSA",
+        None,
+        fit,
+        nested=False,
+        dimensions=(3, 7, 12),
+        gammas=(10.0, 100.0),
+        regularisation="coupling",
+        metric="l1",
+    )
+    monkeypatch.setattr(yih2011, "METHODS", (method,))
+    monkeypatch.setattr(yih2011_figures, "TUNED", {})
+    found = run_paper("yih2011", data, tmp_path, "--datasets", "mdn", "--tune", "--rows", "CPLSA")
+    assert fits == [(3, 10.0), (7, 10.0), (12, 10.0), (3, 100.0), (7, 100.0), (12, 100.0)]
+    assert found["1", "mdn", "CPLSA", "top1"]["ours"] == 1.0
+    printed = capsys.readouterr().out
+    assert "tuned: ('1', 'mdn'), 'CPLSA': (7, 100.0)" in printed
+    assert "(the largest tried)" not in printed
+    assert "7, coupling 100" in printed
+
+
+def test_a_space_without_dev_says_so(data):
+    train = corpora.read(data, "mdn", "train")
+    with pytest.raises(ValueError, match="dev: expected documents"):
+        topic_methods(OF_2010)["JPLSA"].fit(Space(train.texts), 3, None)
+
+
+def test_settings():
+    """Topic models have the settings of their own paper, all others those of 2010 on the same task."""
+    assert yih2011_figures.PUBLISHED["JPLSA"].setting == Setting(1000)
+    for dataset in yih2011.DATASETS:
+        assert yih2011_figures.setting_of("1", dataset, "OPCA") == platt2010.BOOK.setting_of("2", dataset, "OPCA")
+    assert {method.row for method in METHODS if method.stops} == {"JPLSA", "CPLSA"}
+    assert all(method.metric == "l1" for method in METHODS if method.stops)
+    assert all(method.metric == "jensen_shannon" for method in yih2011.METHODS if method.stops)
