@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import _core
-from ._common.topics import Documents
+from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
+from ._common.resources import resolve_threads
+from ._common.topic_sweeps import Documents, first_parameters, fitted_words, saved_parameters, topic_identity
+from ._common.topics import AlignedTopicModel, words_of_views
 from ._common.types import Array
-from ._common.validation import as_counts, check_choice, check_coupling, check_integer, check_positive
-from .jplsa import JPLSA, words_of
+from ._common.validation import (
+    as_counts,
+    check_choice,
+    check_coupling,
+    check_integer,
+    check_positive,
+    keeps_previous_fit,
+)
 from .kernels import EQUAL_FRACTIONS
 
 __all__ = ["CPLSA"]
@@ -22,7 +32,7 @@ _NATS_PER_TOKEN = 2e-6
 _EQUAL_IN_SWEEPS = 3e-4
 
 
-class CPLSA(JPLSA):
+class CPLSA(AlignedTopicModel):
     """Topics across two languages: each document has a mixture of its own, near that of its translation.
 
     Section 2.5 of Platt, Toutanova and Yih 2010. JPLSA's one mixture of a pair explains the longer document at the
@@ -47,8 +57,8 @@ class CPLSA(JPLSA):
         equal within 1e-6.
     max_projection_iter : int, default 100
         Evaluations of a projection in a sweep at most; one more where the last step must be taken back.
-    vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, callback, random_state, \
-n_threads, progress
+    vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, \
+callback, random_state, n_threads, progress
         As in :class:`semproj.JPLSA`.
 
     Attributes
@@ -66,7 +76,7 @@ n_threads, progress
         Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
         `projection_tol`; "gap", the largest.
     objective_ : float64 array of shape (n_iter_,)
-        Regularised log posterior before each sweep. Never falls, up to rounding and `projection_tol`.
+        Regularised log posterior after each sweep. Never falls, up to rounding and `projection_tol`.
     word_topics_, view_starts_, components_, n_iter_, n_features_in_
         As in :class:`semproj.JPLSA`.
 
@@ -90,9 +100,8 @@ n_threads, progress
     True
     """
 
-    _arrays = (*JPLSA._arrays, "gaps_")
-    _scalars = (*JPLSA._scalars, "projection_")
-    _identifying = (*JPLSA._identifying, "coupling", "norm", "projection_tol", "max_projection_iter")
+    _arrays = (*AlignedTopicModel._arrays, "gaps_")
+    _scalars = (*AlignedTopicModel._scalars, "projection_")
 
     def __init__(
         self,
@@ -110,139 +119,76 @@ n_threads, progress
         tol: float = 1e-5,
         fold_in_iter: int = 10,
         checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callable[[int, Any, float], object] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            vocabulary=vocabulary,
-            alpha=alpha,
-            beta=beta,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            fold_in_iter=fold_in_iter,
-            checkpoint=checkpoint,
-            callback=callback,
-            random_state=random_state,
-            n_threads=n_threads,
-            progress=progress,
-        )
+        self.n_components = n_components
         self.coupling = coupling
         self.norm = norm
         self.projection_tol = projection_tol
         self.max_projection_iter = max_projection_iter
+        self.vocabulary = vocabulary
+        self.alpha = alpha
+        self.beta = beta
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fold_in_iter = fold_in_iter
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.callback = callback
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
 
-    def _sweep(
-        self,
-        corpus: _core.TopicCorpus,
-        words: _core.TopicWords,
-        arrays: dict[str, Array],
-        update: bool,
-        threads: int,
-    ) -> float:
-        tol = self.projection_tol
-        if tol is None:
-            tol = _EQUAL_IN_SWEEPS if np.isinf(self.coupling) else _NATS_PER_TOKEN
-        objective, evaluations = self._projected(corpus, words, arrays, tol, update, threads)
-        if update:
-            unconverged = int(np.count_nonzero(arrays["converged"] == 0))
-            gap = float(arrays["gaps"].max())
-            self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
-        return objective
+    @keeps_previous_fit
+    def fit(self, X: Sequence[Any], y: Any = None) -> CPLSA:
+        """Learn topics from aligned documents of two languages.
 
-    def _finish(
-        self, corpus: _core.TopicCorpus, words: _core.TopicWords, arrays: dict[str, Array], threads: int
-    ) -> None:
-        """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
-        most = EQUAL_FRACTIONS if np.isinf(self.coupling) else _NATS_PER_TOKEN
-        tol = most if self.projection_tol is None else min(self.projection_tol, most)
-        self._projected(corpus, words, arrays, tol, False, threads)
+        Parameters
+        ----------
+        X : list of two sparse matrices or arrays of shape (n_documents, n_features)
+            Counts, or other weights of tokens, at least 0; with separate vocabularies each has a width of its own.
+        """
+        self._check_parameters()
+        documents = self._documents(self._views(X))
+        fit_by_sweeps(self, _CoupledSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
+        return self
 
-    def _projected(
-        self,
-        corpus: _core.TopicCorpus,
-        words: _core.TopicWords,
-        arrays: dict[str, Array],
-        tol: float,
-        update: bool,
-        threads: int,
-    ) -> tuple[float, int]:
-        """The objective, and the evaluations of all pairs."""
-        likelihood, prior, evaluations = _core.cplsa_sweep(
-            corpus,
-            words,
-            arrays["theta"],
-            arrays["multipliers"],
-            arrays["gaps"],
-            arrays["converged"],
-            float(self.alpha),
-            float(self.beta),
-            float(self.coupling),
-            self.norm == "l2",
-            tol,
-            int(self.max_projection_iter),
-            update,
-            threads,
-        )
-        return likelihood + prior, evaluations
+    def objective(self, X: Sequence[Any]) -> float:
+        """Objective of the fitted parameters.
 
-    def _start(self, documents: Documents) -> dict[str, Array]:
-        self._records: list[dict[str, Any]] = []
-        arrays = super()._start(documents)
-        n_pairs, n_topics = len(arrays["theta"]) // 2, arrays["theta"].shape[1]
-        return {
-            **arrays,
-            "multipliers": np.zeros((n_pairs, n_topics), np.float32),
-            "gaps": np.zeros(n_pairs),
-            "converged": np.zeros(n_pairs, np.uint8),
-        }
-
-    def _progress_state(self) -> dict[str, Any]:
-        return {"projection": self._records}
-
-    def _resume(self, state: dict[str, Any]) -> None:
-        self._records = list(state["projection"])
-
-    def _set_fitted(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> None:
-        super()._set_fitted(documents, arrays, objectives)
-        self.doc_topics_ = [arrays["theta"][side::2] for side in range(2)]
-        self.multipliers_ = arrays["multipliers"]
-        self.gaps_ = arrays["gaps"]
-        self.converged_ = arrays["converged"].astype(bool)
-        self.projection_ = list(self.__dict__.pop("_records"))
-
-    def _document_arrays(self) -> dict[str, Array]:
+        Parameters
+        ----------
+        X : list of two sparse matrices or arrays
+            What the model was fitted on.
+        """
+        self._check_has_documents()
+        documents = self._documents(self._views(X, fitted=True))
         first, second = self.doc_topics_
-        theta = np.empty((2 * len(first), first.shape[1]), np.float32)
-        theta[::2], theta[1::2] = first, second
-        return {
-            "theta": theta,
-            "multipliers": self.multipliers_.copy(),
-            "gaps": np.zeros(len(first)),
-            "converged": np.zeros(len(first), np.uint8),
-        }
+        documents.check_as_many(2 * len(first))
+        theta = np.stack([first, second], axis=1).reshape(-1, first.shape[1])
+        threads = resolve_threads(self.n_threads)
+        words = _core.TopicWords(np.ascontiguousarray(self.word_topics_), threads)
+        pairs = _Pairs.unprojected(theta, self.multipliers_.copy())
+        return _coupled_sweep(self, documents.corpus(theta.shape[1], threads), words, pairs)[0]
 
     def _documents(self, views: list[Any]) -> Documents:
         """The documents of a pair one after the other; the columns of separate vocabularies side by side."""
+        if len(views) != 2:
+            raise ValueError(f"X: expected two matrices, one per language, got {len(views)}")
         n, n_words = views[0].shape
         if self._separate:
             bounds = np.cumsum([0, *(view.shape[1] for view in views)]).tolist()
-            stacked = sp.block_diag(views, format="csr")
+            stacked, used = sp.block_diag(views, format="csr"), None
         else:
             bounds = [0, n_words]
-            stacked = sp.vstack(views, format="csr")
+            stacked, used = sp.vstack(views, format="csr"), words_of_views(views)
         order = np.arange(2 * n).reshape(2, n).T.ravel()
-        used = None if self._separate else words_of(views)
         return Documents(as_counts(stacked[order]), bounds, group=2, view_words=used)
-
-    def _views(self, X: Sequence[Any], fitted: bool = False) -> list[Any]:
-        views = super()._views(X, fitted)
-        if len(views) != 2:
-            raise ValueError(f"X: expected two matrices, one per language, got {len(views)}")
-        return views
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -251,3 +197,119 @@ n_threads, progress
         if self.projection_tol is not None:
             check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)
+
+
+@dataclass
+class _Pairs:
+    """What is known of the documents of all pairs: mixtures, dual variables, and how far projections came."""
+
+    theta: Array  # the documents of a pair are neighbours
+    multipliers: Array
+    gaps: Array
+    converged: Array
+
+    @classmethod
+    def unprojected(cls, theta: Array, multipliers: Array) -> _Pairs:
+        n_pairs = len(multipliers)
+        return cls(theta, multipliers, np.zeros(n_pairs), np.zeros(n_pairs, np.uint8))
+
+    def copy(self) -> _Pairs:
+        return _Pairs(self.theta.copy(), self.multipliers.copy(), self.gaps.copy(), self.converged.copy())
+
+
+class _CoupledSweeps(Sweeps):
+    """EM whose posteriors are projected, pair by pair, before they are summed up. Objectives lag, as PLSA's do."""
+
+    lags = True
+
+    def __init__(self, model: CPLSA, documents: Documents) -> None:
+        self._model, self._documents = model, documents
+        self._n_threads = resolve_threads(model.n_threads)
+
+    def identity(self) -> dict[str, Any]:
+        own = ("coupling", "norm", "projection_tol", "max_projection_iter")
+        return topic_identity(self._model, self._documents, *own)
+
+    def start(self, saved: State | None) -> None:
+        self._records: list[dict[str, Any]] = []
+        if saved is None:
+            words, theta = first_parameters(self._model, self._documents)
+            self._pairs = _Pairs.unprojected(theta, np.zeros((len(theta) // 2, theta.shape[1]), np.float32))
+        else:
+            words, _ = saved_parameters(saved)
+            self._pairs = _Pairs(**saved[0])
+            self._records = list(saved[1]["projection"])
+        self._words = _core.TopicWords(words, self._n_threads)
+        del words  # a table less in memory
+        self._corpus = self._documents.corpus(int(self._model.n_components), self._n_threads)
+
+    def step(self, sweep: int) -> float:
+        objective, evaluations = self._sweep(self._pairs, update=True)
+        unconverged = int(np.count_nonzero(self._pairs.converged == 0))
+        gap = float(self._pairs.gaps.max())
+        self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
+        return objective
+
+    def state(self) -> State:
+        arrays = {"words": self._words.values(self._n_threads), **vars(self._pairs)}
+        return arrays, {"projection": self._records}
+
+    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
+        """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
+        objective, _ = self._sweep(self._pairs.copy())
+        pairs = self._pairs.copy() if going_on else self._pairs
+        self._sweep(pairs, tol=_final_tol(self._model))
+        if not going_on:
+            del self._corpus  # it has a table of its own
+        fitted = {
+            **fitted_words(self._documents, self._words.values(self._n_threads)),
+            "doc_topics_": [pairs.theta[side::2] for side in range(2)],
+            "multipliers_": pairs.multipliers,
+            "gaps_": pairs.gaps,
+            "converged_": pairs.converged.astype(bool),
+            "projection_": list(self._records),
+        }
+        return fitted, objective
+
+    def _sweep(self, pairs: _Pairs, *, tol: float | None = None, update: bool = False) -> tuple[float, int]:
+        return _coupled_sweep(self._model, self._corpus, self._words, pairs, tol=tol, update=update)
+
+
+def _coupled_sweep(
+    model: CPLSA,
+    corpus: _core.TopicCorpus,
+    words: _core.TopicWords,
+    pairs: _Pairs,
+    *,
+    tol: float | None = None,
+    update: bool = False,
+) -> tuple[float, int]:
+    """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
+    likelihood, prior, evaluations = _core.cplsa_sweep(
+        corpus,
+        words,
+        pairs.theta,
+        pairs.multipliers,
+        pairs.gaps,
+        pairs.converged,
+        float(model.alpha),
+        float(model.beta),
+        float(model.coupling),
+        model.norm == "l2",
+        _sweep_tol(model) if tol is None else tol,
+        int(model.max_projection_iter),
+        update,
+        resolve_threads(model.n_threads),
+    )
+    return likelihood + prior, evaluations
+
+
+def _sweep_tol(model: CPLSA) -> float:
+    if model.projection_tol is not None:
+        return model.projection_tol
+    return _EQUAL_IN_SWEEPS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+
+
+def _final_tol(model: CPLSA) -> float:
+    most = EQUAL_FRACTIONS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    return most if model.projection_tol is None else min(model.projection_tol, most)

@@ -8,7 +8,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ._common.topics import Documents, TopicModel
+from ._common.fitting import Progress, fit_by_sweeps
+from ._common.topic_sweeps import Documents, TopicSweeps, objective_of
+from ._common.topics import TopicModel
 from ._common.validation import as_counts, keeps_previous_fit
 
 __all__ = ["PLSA"]
@@ -37,17 +39,19 @@ class PLSA(TopicModel):
     max_iter : int, default 100
         Sweeps over all documents.
     tol : float, default 1e-5
-        Stop when a sweep has raised the objective by less than this part of it. 0: never.
+        Stop when a sweep improves the objective by less than this part of it. 0: never. The next sweep finds that
+        out, so it is still done.
     fold_in_iter : int, default 10
         EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011.
     checkpoint : path-like or None
-        File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
-        it had not been stopped. A file of other parameters or other data raises an error; one with `max_iter`
-        sweeps or more is the result.
+        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
+        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
+        more is the result.
+    checkpoint_every : int, default 1
+        Sweeps between two writes of the file. It is also written when the fit ends.
     callback : callable or None
-        Called after every sweep as ``callback(sweep, model, objective)``, where `model` has the topics so far, so
-        that it can ``transform``, and may be kept; `objective` is that before the sweep. Whatever counts as true
-        ends the fit. :class:`semproj.EarlyStopping` stops by a measure on development data.
+        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
+        ends the fit. :class:`semproj.EarlyStopping` is a callback that stops by a measure on development data.
     random_state : int, numpy generator or None
         Of ``init="random"``.
     n_threads : int or None
@@ -63,7 +67,7 @@ class PLSA(TopicModel):
     doc_topics_ : float32 array of shape (n_samples, n_components)
         p(topic | document) of the rows fitted on: rows sum to one. Not saved with the model.
     objective_ : float64 array of shape (n_iter_,)
-        Log posterior before each sweep. Never falls, up to rounding.
+        Log posterior after each sweep. Never falls, up to rounding.
     view_starts_ : int64 array
         First columns of vocabularies of their own: one, 0.
     n_iter_ : int
@@ -102,7 +106,8 @@ class PLSA(TopicModel):
         tol: float = 1e-5,
         fold_in_iter: int = 10,
         checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callable[[int, Any, float], object] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool = False,
@@ -115,6 +120,7 @@ class PLSA(TopicModel):
         self.tol = tol
         self.fold_in_iter = fold_in_iter
         self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.callback = callback
         self.random_state = random_state
         self.n_threads = n_threads
@@ -130,7 +136,8 @@ class PLSA(TopicModel):
             Counts, or other weights of tokens, at least 0.
         """
         self._check_parameters()
-        self._fit(self._documents(X, reset=True))
+        documents = self._documents(X, reset=True)
+        fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
         return self
 
     def objective(self, X: Any) -> float:
@@ -142,7 +149,7 @@ class PLSA(TopicModel):
             What the model was fitted on.
         """
         self._check_has_documents()
-        return self._objective(self._documents(X, reset=False), {"theta": self.doc_topics_})
+        return objective_of(self, self._documents(X, reset=False))
 
     def perplexity(self, X: Any) -> float:
         """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._common.fitting import Progress
 from ._common.validation import check_integer
 
-__all__ = ["EarlyStopping"]
+__all__ = ["EarlyStopping", "Progress"]
 
 
 class EarlyStopping:
-    """A callback that ends a fit when a score no longer rises, and keeps what had the best one.
+    """A callback that ends a fit when a score no longer rises, and keeps the model that had the best one.
 
-    For estimators that call ``callback(sweep, state, objective)``: topic models, whose state is a model that can
-    ``transform``, and :class:`semproj.WTMF`, whose state are word vectors. One is good for one fit.
+    It works with every estimator that has a `callback`. Use each one for one fit.
 
     Parameters
     ----------
     score : callable
-        From the state to a number, higher if better; for instance a measure on development data.
+        Takes a model and returns a number, higher if better; for instance a measure on development data.
     every : int, default 1
         Sweeps between two scores.
     patience : int, default 5
@@ -27,7 +27,8 @@ class EarlyStopping:
 
     Attributes
     ----------
-    best_ : the state with the best score, the first of equal ones; None before the first score
+    best_ : a fitted estimator, or None before the first score
+        The one with the best score; the first of equal ones.
     best_score_ : float
     best_sweep_ : int
     scores_ : dict
@@ -58,13 +59,14 @@ class EarlyStopping:
         self.best_sweep_ = 0
         self.scores_: dict[int, float] = {}
 
-    def __call__(self, sweep: int, state: Any, objective: float) -> bool:
+    def __call__(self, progress: Progress) -> bool:
+        sweep = progress.sweep
         if sweep % self.every:
             return False
-        score = float(self.score(state))
+        score = float(self.score(progress.model))
         if score != score:
             raise ValueError(f"score: is not a number after sweep {sweep}")
         self.scores_[sweep] = score
         if self.best_ is None or score > self.best_score_:
-            self.best_, self.best_score_, self.best_sweep_ = state, score, sweep
+            self.best_, self.best_score_, self.best_sweep_ = progress.model, score, sweep
         return (sweep - self.best_sweep_) // self.every >= self.patience

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._common.base import RowTransformer, flip_signs, progress_bar, unit_rows
-from ._common.checkpoint import Checkpoint, seed_identity
-from ._common.persistence import checksum
+from ._common.base import RowTransformer, flip_signs, unit_rows
+from ._common.checkpoint import rows_identity, seed_identity
+from ._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_integer, check_out, check_real, keeps_previous_fit, seed_key
@@ -42,7 +42,7 @@ class WTMF(RowTransformer):
     max_iter : int, default 20
         Sweeps over all words and all sentences.
     tol : float, default 0
-        Stop when a sweep lowers the objective by less than this part of it. 0: never.
+        Stop when a sweep improves the objective by less than this part of it. 0: never.
     orthogonality : float, at least 0, default 0
         OrMF (Guo, Liu and Diab 2014): after the words of a sweep, one gradient step of this size towards
         dimensions that are orthogonal and of equal length, ``P - orthogonality (P P' - a I) P`` with a the mean
@@ -50,12 +50,14 @@ class WTMF(RowTransformer):
     warm_start : bool, default False
         Start from the word vectors of the fit before, which must be of the same words and `n_components`.
     checkpoint : path-like or None
-        File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
-        it had not been stopped. A file of other parameters or other data raises an error; one with `max_iter`
-        sweeps or more is the result.
+        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
+        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
+        more is the result.
+    checkpoint_every : int, default 1
+        Sweeps between two writes of the file. It is also written when the fit ends.
     callback : callable or None
-        Called after every sweep as ``callback(sweep, word_vectors, objective)``; whatever counts as true ends the
-        fit. :class:`semproj.EarlyStopping` stops by a measure on development data.
+        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
+        ends the fit. :class:`semproj.EarlyStopping` is a callback that stops by a measure on development data.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -96,6 +98,9 @@ class WTMF(RowTransformer):
     _arrays = ("word_vectors_", "objective_")
     _scalars = ("n_features_in_", "n_iter_")
 
+    word_vectors_: Array
+    sentence_vectors_: Array
+
     def __init__(
         self,
         n_components: int = 100,
@@ -107,7 +112,8 @@ class WTMF(RowTransformer):
         orthogonality: float = 0.0,
         warm_start: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callable[[int, Array, float], object] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool = False,
@@ -120,6 +126,7 @@ class WTMF(RowTransformer):
         self.orthogonality = orthogonality
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.callback = callback
         self.random_state = random_state
         self.n_threads = n_threads
@@ -142,20 +149,7 @@ class WTMF(RowTransformer):
         self._check_parameters()
         previous = getattr(self, "word_vectors_", None) if self.warm_start else None
         X = self._validated(X, reset=True)
-        state = Checkpoint(self.checkpoint, self._identity(X))
-        found = state.load()
-        words = self._start(X, previous)
-        objectives: list[float] = []
-        if found is not None:
-            words, objectives = found[0]["words"], list(found[1]["objective"])
-        sentences, objectives = self._sweeps(X, words, objectives, state)
-        sentences *= flip_signs(words.T)
-        for vectors in (words, sentences):
-            vectors += 0.0  # a flipped zero is -0, what transform makes is 0
-        self.word_vectors_, self.sentence_vectors_ = words, sentences
-        self._solver_cache: dict[str, Any] = {}
-        self.objective_ = np.array(objectives)
-        self.n_iter_ = len(objectives)
+        fit_by_sweeps(self, _HalfSweeps(self, X, previous), max_iter=self.max_iter, tol=self.tol)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -185,74 +179,6 @@ class WTMF(RowTransformer):
             raise ValueError(f"Y: expected as many rows as X, {len(first)}, got {len(second)}")
         pairs: Array = np.einsum("ij,ij->i", first, second)
         return pairs
-
-    def _sweeps(
-        self, X: Any, words: Array, objectives: list[float], state: Checkpoint
-    ) -> tuple[Array, list[float]]:
-        """Sweep until done, `words` in place. Returns the sentences and the objective after each sweep."""
-        threads = resolve_threads(self.n_threads)
-        by_word = X.T.tocsr()
-        sentences = np.empty((X.shape[0], words.shape[1]), words.dtype)
-        from_words = self._solver_of(words)
-        from_words.solve(X, sentences)
-        from_sentences: RowSolver | None = None
-        with progress_bar(self.progress, "WTMF", self.max_iter, "sweep") as bar:
-            bar.update(len(objectives))
-            while len(objectives) < self.max_iter and not self._converged(objectives):
-                from_sentences = self._solver_of(sentences, from_sentences)
-                from_sentences.solve(by_word, words)
-                if self.orthogonality > 0:
-                    _towards_orthogonal(words, self.orthogonality, threads)
-                from_words = self._solver_of(words, from_words)
-                objective = from_words.solve(X, sentences) + self.reg * _sum_of_squares(words)
-                sweep = len(objectives) + 1
-                if not np.isfinite(objective):
-                    raise ValueError(f"X: the objective is {objective} in sweep {sweep}; values are too large")
-                objectives.append(objective)
-                state.save({"words": words}, {"objective": objectives})
-                bar.set_postfix(objective=f"{objective:.6g}", refresh=False)
-                bar.update(1)
-                if self.callback is not None and self.callback(sweep, words.copy(), objective):
-                    break
-        return sentences, objectives
-
-    def _solver_of(self, factors: Array, before: RowSolver | None = None) -> RowSolver:
-        """The solver of one side, in the memory of the one before."""
-        try:
-            if before is None:
-                return RowSolver(factors, self.missing_weight, self.reg, resolve_threads(self.n_threads))
-            before.use(factors)
-        except OverflowError as error:
-            raise ValueError(f"X: {error}; scale it down or use float64") from None
-        return before
-
-    def _converged(self, objectives: list[float]) -> bool:
-        return self.tol > 0 and len(objectives) > 1 and objectives[-2] - objectives[-1] < self.tol * objectives[-2]
-
-    def _start(self, X: Any, previous: Array | None) -> Array:
-        shape = (X.shape[1], int(self.n_components))
-        if previous is not None:
-            if previous.shape != shape:
-                raise ValueError(
-                    f"warm_start: the fit before has word vectors of shape {previous.shape}, expected {shape}"
-                )
-            return previous.astype(X.dtype)
-        words = np.empty(shape, X.dtype)
-        _core.fill_normal(words, seed_key(self.random_state), 0, resolve_threads(self.n_threads))
-        return words
-
-    def _identity(self, X: Any) -> dict[str, Any]:
-        """What another fit must share to go on from this one's checkpoint."""
-        if self.checkpoint is None:
-            return {}
-        return {
-            "class": "WTMF",
-            "n_components": int(self.n_components),
-            **{name: float(getattr(self, name)) for name in ("missing_weight", "reg", "orthogonality")},
-            "warm_start": bool(self.warm_start),
-            "random_state": seed_identity(self.random_state),
-            "X": [*X.shape, *(checksum(a.astype(np.int64)) for a in (X.indptr, X.indices)), checksum(X.data)],
-        }
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = super()._validated(X, reset)
@@ -292,12 +218,9 @@ class WTMF(RowTransformer):
         cache = self.__dict__.setdefault("_solver_cache", {})
         words, settings = self.word_vectors_, (self.missing_weight, self.reg, resolve_threads(self.n_threads))
         if cache.get("words") is not words or cache["settings"] != settings:
-            cache.update(words=words, settings=settings, solver=self._solver_of(np.ascontiguousarray(words)))
+            cache.update(words=words, settings=settings, solver=_solver_of(self, np.ascontiguousarray(words)))
         solver: RowSolver = cache["solver"]
         return solver
-
-    def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), "callback": None, "checkpoint": None}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -308,14 +231,83 @@ class WTMF(RowTransformer):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.missing_weight, "missing_weight", low=0, high=1)
         check_real(self.reg, "reg", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        check_real(self.tol, "tol", low=0)
         check_real(self.orthogonality, "orthogonality", low=0)
-        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
-            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
-        resolve_threads(self.n_threads)
+        check_loop_parameters(self)
+
+
+class _HalfSweeps(Sweeps):
+    """Exact solves of all words, then of all sentences."""
+
+    falls = True
+
+    def __init__(self, model: WTMF, X: Any, previous: Array | None) -> None:
+        self._model, self._X, self._previous = model, X, previous
+
+    def identity(self) -> dict[str, Any]:
+        model = self._model
+        return {
+            "n_components": int(model.n_components),
+            **{name: float(getattr(model, name)) for name in ("missing_weight", "reg", "orthogonality")},
+            "warm_start": bool(model.warm_start),
+            "random_state": seed_identity(model.random_state),
+            "X": rows_identity(self._X),
+        }
+
+    def start(self, saved: State | None) -> None:
+        first = self._first_words()
+        self._words = first if saved is None else saved[0]["words"]
+        self._by_word = self._X.T.tocsr()
+        self._sentences = np.empty((self._X.shape[0], self._words.shape[1]), self._words.dtype)
+        self._from_words = _solver_of(self._model, self._words)
+        self._objective = self._solve_sentences()
+        self._from_sentences: RowSolver | None = None
+
+    def step(self, sweep: int) -> float:
+        model, words = self._model, self._words
+        self._from_sentences = _solver_of(model, self._sentences, self._from_sentences)
+        self._from_sentences.solve(self._by_word, words)
+        if model.orthogonality > 0:
+            _towards_orthogonal(words, model.orthogonality, resolve_threads(model.n_threads))
+        self._from_words = _solver_of(model, words, self._from_words)
+        self._objective = self._solve_sentences()
+        return self._objective
+
+    def state(self) -> State:
+        return {"words": self._words}, {}
+
+    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
+        words, sentences = (x.copy() if going_on else x for x in (self._words, self._sentences))
+        sentences *= flip_signs(words.T)
+        for vectors in (words, sentences):
+            vectors += 0.0  # a flipped zero is -0, what transform makes is 0
+        return {"word_vectors_": words, "sentence_vectors_": sentences, "_solver_cache": {}}, self._objective
+
+    def _solve_sentences(self) -> float:
+        """All sentences, given the words; returns the objective."""
+        return self._from_words.solve(self._X, self._sentences) + self._model.reg * _sum_of_squares(self._words)
+
+    def _first_words(self) -> Array:
+        shape = (self._X.shape[1], int(self._model.n_components))
+        if self._previous is not None:
+            if (before := self._previous.shape) != shape:
+                raise ValueError(
+                    f"warm_start: the fit before has word vectors of shape {before}, expected {shape}"
+                )
+            return self._previous.astype(self._X.dtype)
+        words = np.empty(shape, self._X.dtype)
+        _core.fill_normal(words, seed_key(self._model.random_state), 0, resolve_threads(self._model.n_threads))
+        return words
+
+
+def _solver_of(model: WTMF, factors: Array, before: RowSolver | None = None) -> RowSolver:
+    """The solver of one side, in the memory of the one before."""
+    try:
+        if before is None:
+            return RowSolver(factors, model.missing_weight, model.reg, resolve_threads(model.n_threads))
+        before.use(factors)
+    except OverflowError as error:
+        raise ValueError(f"X: {error}; scale it down or use float64") from None
+    return before
 
 
 def _sum_of_squares(x: Array) -> float:

@@ -1,26 +1,35 @@
-"""The state of a long fit in a file, written after each sweep, from which the same fit goes on."""
+"""The state of a long fit in a file, from which the same fit goes on."""
 
 from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .persistence import SavedModelError, read_file, write_file
+from .persistence import SavedModelError, checksum, read_file, write_file
 from .types import Array
 from .validation import seed_key
+
+FORMAT = 2  # of what the loop keeps: a file of another format belongs to another fit
 
 
 def seed_identity(random_state: Any) -> int | None:
     """The seed of a fit as its checkpoint names it: the key of the random numbers that the fit will draw.
 
-    To be asked for before the fit draws, which it does not do itself. None stands for a fit without a seed:
-    another one goes on from its file, with the key that is there if random numbers are still needed.
+    Ask for it before the fit draws; it draws nothing itself. None stands for a fit without a seed: another one
+    goes on from its file, with the key that is there if random numbers are still needed.
     """
     return None if random_state is None else seed_key(copy.deepcopy(random_state))
+
+
+def rows_identity(X: Any) -> list[int]:
+    """Tells other sparse rows apart, whatever the width of their indices."""
+    offsets, columns = (checksum(np.asarray(a, np.int64)) for a in (X.indptr, X.indices))
+    return [*X.shape, offsets, columns, checksum(X.data)]
 
 
 class Checkpoint:
@@ -30,8 +39,8 @@ class Checkpoint:
     ----------
     path : path-like or None
         None keeps nothing.
-    identity : dict
-        What must be the same for a fit to go on from the file: the class, its parameters, the data.
+    identity : callable
+        Returns what must be the same for a fit to go on from the file: the class, its parameters, the data.
 
     Raises
     ------
@@ -39,11 +48,12 @@ class Checkpoint:
         The folder does not exist: before the first sweep, not after it.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, identity: Callable[[], dict[str, Any]]) -> None:
         self._path = None if path is None else Path(path)
-        self._identity = identity
-        if self._path is not None and not self._path.parent.is_dir():
-            raise FileNotFoundError(f"checkpoint: {self._path}: its folder does not exist")
+        if self._path is not None:
+            if not self._path.parent.is_dir():
+                raise FileNotFoundError(f"checkpoint: {self._path}: its folder does not exist")
+            self._identity = {"format": FORMAT, **identity()}
 
     def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
         """The arrays and numbers last saved, or None when there is no file yet."""

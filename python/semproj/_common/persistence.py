@@ -118,6 +118,7 @@ def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     parameters = {k: v for k, v in model._get_parameters_to_save().items() if k not in model._parts}
     if not isinstance(parameters.get("random_state"), (Integral, type(None))):
         parameters["random_state"] = None  # a generator's state is not the model's
+    parameters |= {k: None for k in ("callback", "checkpoint") if k in parameters}  # they belong to the fit
     for key, value in model._get_state().items():
         arrays[prefix + key] = np.ascontiguousarray(value)
     return {

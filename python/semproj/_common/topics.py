@@ -1,50 +1,46 @@
-"""What topic models share: the start, the loop over sweeps, fold-in, perplexity, top words."""
+"""What topic models share once they are fitted: fold-in, perplexity, top words; of one view or of aligned ones."""
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..weighting import TermWeighting
-from .base import RowTransformer, progress_bar, unit_rows
-from .checkpoint import Checkpoint, seed_identity
-from .persistence import checksum
+from .base import RowTransformer, unit_rows
+from .checkpoint import seed_identity
+from .fitting import Progress, check_loop_parameters
 from .resources import resolve_threads
 from .types import Array
-from .validation import as_counts, check_choice, check_integer, check_out, check_real, core_csr, seed_key
+from .validation import (
+    aligned_views,
+    as_counts,
+    as_csr,
+    check_choice,
+    check_integer,
+    check_out,
+    check_real,
+    check_sparse,
+    core_csr,
+    without_duplicates,
+)
+
+if TYPE_CHECKING:
+    from ..weighting import TermWeighting
 
 _MOST_PRIOR = 1e6  # float32 has room for it
-_WITHOUT_PRIOR = 0.01  # what a start adds to the counts when beta is 1, so that no word has probability zero
-
-
-@dataclass
-class Documents:
-    """What a fit goes over: CSR counts as the kernels want them, the first column of each view, and the end."""
-
-    counts: Any
-    view_bounds: list[int]
-    group: int = 1  # rows that belong together
-    view_words: Any = None  # of a shared vocabulary, the columns that each view's documents have
 
 
 class TopicModel(RowTransformer):
-    """Topics as distributions over words, documents as mixtures of topics, learnt by MAP EM.
-
-    A subclass makes :class:`Documents` of what ``fit`` is given, and may have sweeps of its own.
-    """
+    """Topics as distributions over words, documents as mixtures of topics."""
 
     _arrays: tuple[str, ...] = ("word_topics_", "view_starts_", "objective_")
     _scalars: tuple[str, ...] = ("n_features_in_", "n_iter_")
-    _identifying: tuple[str, ...] = ("alpha", "beta", "init")  # parameters that a checkpoint must share
 
     n_components: int
     alpha: float
@@ -54,7 +50,8 @@ class TopicModel(RowTransformer):
     tol: float
     fold_in_iter: int
     checkpoint: str | os.PathLike[str] | None
-    callback: Callable[[int, Any, float], object] | None
+    checkpoint_every: int
+    callback: Callable[[Progress], object] | None
     random_state: Any
     progress: bool
 
@@ -67,156 +64,6 @@ class TopicModel(RowTransformer):
     def components_(self) -> Array:  # type: ignore[override]
         """Topics as rows, of shape (n_components, n_features): the transpose of ``word_topics_``."""
         return self.word_topics_.T
-
-    def _fit(self, documents: Documents) -> None:
-        """Sweep until done and set the fitted attributes."""
-        state = Checkpoint(self.checkpoint, self._identity(documents))
-        found = state.load()
-        if found is None:
-            arrays = self._start(documents)
-            objectives: list[float] = []
-        else:
-            arrays, objectives = found[0], list(found[1]["objective"])
-            self._resume(found[1])
-        objectives = self._sweeps(documents, arrays, objectives, state)
-        self._set_fitted(documents, arrays, objectives)
-
-    def _sweeps(
-        self, documents: Documents, arrays: dict[str, Array], objectives: list[float], state: Checkpoint
-    ) -> list[float]:
-        """Sweep until done, `arrays` in place. Returns the objective before each sweep."""
-        threads = resolve_threads(self.n_threads)
-        words = _core.TopicWords(arrays.pop("words"), threads)  # a table less in memory
-        corpus = self._corpus(documents, threads)
-        with progress_bar(self.progress, type(self).__name__, self.max_iter, "sweep") as bar:
-            bar.update(len(objectives))
-            while len(objectives) < self.max_iter and not self._converged(objectives):
-                objective = self._sweep(corpus, words, arrays, True, threads)
-                sweep = len(objectives) + 1
-                if not np.isfinite(objective):
-                    raise ValueError(f"X: the objective is {objective} in sweep {sweep}; counts are too large")
-                objectives.append(objective)
-                bar.set_postfix(objective=f"{objective:.8g}", refresh=False)
-                bar.update(1)
-                if self.checkpoint is None and self.callback is None:
-                    continue
-                if self._show(documents, {**arrays, "words": words.values(threads)}, objectives, state):
-                    break
-        self._finish(corpus, words, arrays, threads)
-        del corpus  # it has a table of its own
-        arrays["words"] = words.values(threads)
-        return objectives
-
-    def _show(
-        self, documents: Documents, arrays: dict[str, Array], objectives: list[float], state: Checkpoint
-    ) -> bool:
-        """Save the parameters and tell the callback of them. Returns whether it ends the fit."""
-        state.save(arrays, {"objective": objectives, **self._progress_state()})
-        if self.callback is None:
-            return False
-        model = self._current(documents, arrays, objectives)
-        return bool(self.callback(len(objectives), model, objectives[-1]))
-
-    def _sweep(
-        self,
-        corpus: _core.TopicCorpus,
-        words: _core.TopicWords,
-        arrays: dict[str, Array],
-        update: bool,
-        threads: int,
-    ) -> float:
-        """One sweep over all documents. Returns the objective before it."""
-        return sum(
-            _core.plsa_sweep(corpus, words, arrays["theta"], float(self.alpha), float(self.beta), update, threads)
-        )
-
-    def _finish(
-        self, corpus: _core.TopicCorpus, words: _core.TopicWords, arrays: dict[str, Array], threads: int
-    ) -> None:
-        """What is left to do after the last sweep."""
-
-    def _corpus(self, documents: Documents, threads: int) -> _core.TopicCorpus:
-        return _core.TopicCorpus(
-            core_csr(documents.counts), documents.view_bounds, int(self.n_components), documents.group, threads
-        )
-
-    def _converged(self, objectives: list[float]) -> bool:
-        if self.tol == 0 or len(objectives) < 2:
-            return False
-        return objectives[-1] - objectives[-2] < self.tol * abs(objectives[-1])
-
-    def _set_fitted(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> None:
-        self.objective_ = np.array(objectives)
-        self.n_iter_ = len(objectives)
-        self.word_topics_ = arrays["words"]
-        self.doc_topics_ = arrays["theta"]
-        self.view_starts_ = np.array(documents.view_bounds[:-1], np.int64)
-        self.n_features_in_ = documents.view_bounds[-1]
-        self._words_cache: dict[str, Any] = {}
-
-    def _current(self, documents: Documents, arrays: dict[str, Array], objectives: list[float]) -> Any:
-        """A model of the parameters so far, for the callback to use, keep or save."""
-        model = copy.copy(self)
-        own = {name: array if name == "words" else array.copy() for name, array in arrays.items()}
-        model._set_fitted(documents, own, objectives)
-        return model
-
-    def _progress_state(self) -> dict[str, Any]:
-        """What a checkpoint keeps besides the arrays and the objectives."""
-        return {}
-
-    def _resume(self, state: dict[str, Any]) -> None:
-        """Take up what `_progress_state` gave."""
-
-    def _start(self, documents: Documents) -> dict[str, Array]:
-        """Parameters before the first sweep: all documents uniform."""
-        n_topics = int(self.n_components)
-        counts = documents.counts
-        frequencies = np.bincount(counts.indices, counts.data.astype(np.float64), counts.shape[1])
-        smoothing = self.beta - 1 if self.beta > 1 else _WITHOUT_PRIOR
-        words = np.zeros((counts.shape[1], n_topics), np.float32)
-        if self.init == "random":
-            fill_dirichlet(words, seed_key(self.random_state), resolve_threads(self.n_threads))
-            words *= frequencies[:, None]
-        else:
-            for begin, end in pairwise(documents.view_bounds):
-                topics = frequency_blocks(frequencies[begin:end], n_topics)
-                dealt = np.flatnonzero(topics >= 0)
-                words[begin + dealt, topics[dealt]] = frequencies[begin + dealt]
-        words += np.float32(smoothing)
-        for begin, end in pairwise(documents.view_bounds):
-            words[begin:end] /= words[begin:end].sum(axis=0, dtype=np.float64)
-        theta = np.full((counts.shape[0], n_topics), 1 / n_topics, np.float32)
-        return {"words": words, "theta": theta}
-
-    def _identity(self, documents: Documents) -> dict[str, Any]:
-        """What another fit must share to go on from this one's checkpoint."""
-        if self.checkpoint is None:
-            return {}
-        counts = documents.counts
-        return {
-            "class": type(self).__name__,
-            "n_components": int(self.n_components),
-            **{name: _plain(getattr(self, name)) for name in self._identifying},
-            "random_state": seed_identity(self.random_state) if self.init == "random" else None,
-            "view_bounds": documents.view_bounds,
-            "X": [
-                *counts.shape,
-                *(checksum(np.asarray(a, np.int64)) for a in (counts.indptr, counts.indices)),
-                checksum(counts.data),
-            ],
-        }
-
-    def _objective(self, documents: Documents, arrays: dict[str, Array]) -> float:
-        """The objective of given parameters."""
-        if documents.counts.shape[0] != len(arrays["theta"]):
-            raise ValueError(
-                f"X: has {documents.counts.shape[0] // documents.group} rows, the model was fitted on "
-                f"{len(arrays['theta']) // documents.group}"
-            )
-        threads = resolve_threads(self.n_threads)
-        words = _core.TopicWords(np.ascontiguousarray(self.word_topics_), threads)
-        return self._sweep(self._corpus(documents, threads), words, arrays, False, threads)
 
     def _check_has_documents(self) -> None:
         check_is_fitted(self, "components_")
@@ -290,9 +137,6 @@ class TopicModel(RowTransformer):
             raise ValueError(f"storage: topic models keep their words as float32, got {storage!r}")
         return np.dtype(np.float32)
 
-    def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), "callback": None, "checkpoint": None}
-
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         state.pop("_words_cache", None)
@@ -309,48 +153,127 @@ class TopicModel(RowTransformer):
         check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
         check_real(self.beta, "beta", low=1, high=_MOST_PRIOR)
         check_choice(self.init, "init", ("frequency", "random"))
-        check_integer(self.max_iter, "max_iter", low=1)
-        check_real(self.tol, "tol", low=0)
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
-        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
-            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
         seed_identity(self.random_state)  # whether it is one
-        resolve_threads(self.n_threads)
+        check_loop_parameters(self)
 
 
-def frequency_blocks(frequencies: Array, n_topics: int) -> Array:
-    """The topic that each word begins in: words by falling frequency, in consecutive blocks of equal mass.
+class AlignedTopicModel(TopicModel):
+    """A topic model of several languages, whose documents are folded in one language at a time."""
 
-    A block ends when it has its share of the mass that was left for it and those after it, so that a word of more
-    than a topic's share has one topic, not several of which all but one are empty. -1 for words that do not occur.
-    """
-    order = np.argsort(-frequencies, kind="stable")
-    order = order[frequencies[order] > 0]
-    topics = np.full(len(frequencies), -1, np.int64)
-    ends = np.cumsum(frequencies[order])
-    begin, done = 0, 0.0
-    for topic in range(n_topics):
-        if begin == len(order):
-            break
-        share = (ends[-1] - done) / (n_topics - topic)
-        # Equal shares of equal words must not depend on rounding.
-        end = int(np.searchsorted(ends, (done + share) * (1 - 1e-12))) + 1
-        end = len(order) if topic == n_topics - 1 else min(end, len(order))
-        topics[order[begin:end]] = topic
-        begin, done = end, float(ends[end - 1])
-    return topics
+    _arrays = (*TopicModel._arrays, "view_words_")
+
+    vocabulary: str
+    view_words_: Array
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
+        """Fit, then fold each language's documents in: ``[transform(x, view=i) for i, x in enumerate(X)]``."""
+        self.fit(X)
+        return [self.transform(x, view=i if self._separate else None) for i, x in enumerate(X)]
+
+    def transform(self, X: Any, view: int | None = None) -> Array:
+        """Mixtures of topics of documents of one language, by `fold_in_iter` iterations of EM with fixed topics.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
+        view : int or None
+            Which language, if vocabularies are separate.
+
+        Returns
+        -------
+        float32 array of shape (n_documents, n_components)
+            Rows sum to one; a document without known words is uniform.
+        """
+        check_is_fitted(self, "components_")
+        number = self._view_number(view)
+        return self._project(self._one_view(X, number), view=number)
+
+    def perplexity(self, X: Any, view: int | None = None) -> float:
+        """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
+            Tokens of probability zero, which a model with beta = 1 may have, are left out of both sums.
+        view : int or None
+            Which language, if vocabularies are separate.
+        """
+        check_is_fitted(self, "components_")
+        number = self._view_number(view)
+        return self._perplexity(self._one_view(X, number), number)
+
+    def top_words(
+        self, names: Sequence[str], k: int = 10, view: int | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """The most probable words of each topic, with their probabilities.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The word of each column of the vocabulary.
+        k : int, default 10
+        view : int or None
+            Which language. With a shared vocabulary only words that its documents have; None: all words.
+        """
+        check_is_fitted(self, "components_")
+        number = self._view_number(view)
+        if self._separate or view is None:
+            return self._top_words(names, k, number)
+        return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
+
+    @property
+    def _separate(self) -> bool:
+        return self.vocabulary == "separate"
+
+    def _views(self, X: Sequence[Any], fitted: bool = False) -> list[Any]:
+        views = aligned_views(X, shared_columns=not self._separate)
+        if len(views) < 2:
+            raise ValueError("X: expected at least two matrices, one per language, got 1")
+        for i, view in enumerate(views):
+            if min(view.shape) == 0:
+                raise ValueError(f"X[{i}]: is empty, of shape {view.shape}")
+        views = [as_counts(without_duplicates(view), f"X[{i}]") for i, view in enumerate(views)]
+        for i, view in enumerate(views):
+            if not fitted and view.nnz == 0:
+                raise ValueError(f"X[{i}]: has no non-zero entries")
+        widths = [view.shape[1] for view in views] if self._separate else [views[0].shape[1]]
+        if fitted and widths != self._widths():
+            raise ValueError(f"X: has {widths} columns, the model was fitted on {self._widths()}")
+        if fitted and not self._separate and len(views) != len(self.view_words_):
+            raise ValueError(f"X: has {len(views)} matrices, the model was fitted on {len(self.view_words_)}")
+        return views
+
+    def _widths(self) -> list[int]:
+        bounds = [*self.view_starts_.tolist(), int(self.n_features_in_)]
+        return [end - begin for begin, end in pairwise(bounds)]
+
+    def _one_view(self, X: Any, number: int) -> Any:
+        check_sparse(X)
+        X = as_csr(X)
+        width = self._widths()[number]
+        if X.shape[1] != width:
+            raise ValueError(f"X: has {X.shape[1]} features, expected {width} features, as in fit")
+        return as_counts(without_duplicates(X))
+
+    def _view_number(self, view: int | None) -> int:
+        last = len(self.view_starts_) - 1
+        if last == 0:  # one vocabulary, whatever the language
+            if view is not None:
+                check_integer(view, "view", low=0, high=len(self.view_words_) - 1)
+            return 0
+        if view is None:
+            raise ValueError(f"view: expected an integer between 0 and {last}: vocabularies are separate")
+        return check_integer(view, "view", low=0, high=last)
+
+    def _check_parameters(self) -> None:
+        check_choice(self.vocabulary, "vocabulary", ("shared", "separate"))
+        super()._check_parameters()
 
 
-def fill_dirichlet(out: Array, key: int, n_threads: int) -> None:
-    """Rows that are uniform on the simplex: exponentials, each half the squared length of two normals."""
-    _core.fill_normal(out, key, 0, n_threads)
-    other = np.empty_like(out)
-    _core.fill_normal(other, key, 1, n_threads)
-    np.square(out, out=out)
-    out += np.square(other, out=other)
-    out /= out.sum(axis=1, keepdims=True, dtype=np.float64)
+def words_of_views(views: list[Any]) -> Array:
+    """Which columns each view has any tokens in."""
+    return np.array([np.bincount(view.indices, view.data > 0, view.shape[1]) > 0 for view in views], np.uint8)
 
 
 def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]:
@@ -362,7 +285,3 @@ def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]
     found = np.flatnonzero(column >= bar)
     best = found[np.argsort(-column[found], kind="stable")][:k]
     return [(names[i], float(column[i])) for i in best]
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, type(None))) else float(value)

@@ -11,19 +11,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._common.base import progress_bar
-from .._common.checkpoint import Checkpoint
+from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
-from ._chain import CELLS, Chain, apply
+from ._chain import Chain, apply
 from ._metric import check_word_numbers, learn_metric
 from ._newwords import NewWords
-from ._sampling import Draw, Run, effective_sample_size
-from ._slices import CosineSlice, ObservedSlice, Plan, as_slices
+from ._sampling import ChainSweeps, effective_sample_size
+from ._slices import CellSampler, CosineSlice, ObservedSlice, as_slices
 
-__all__ = ["BPTF", "CosineSlice", "Draw", "effective_sample_size", "learn_metric"]
+__all__ = ["BPTF", "CosineSlice", "effective_sample_size", "learn_metric"]
 
 
 class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
@@ -54,14 +53,16 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0
         Share of the observed cells of each slice to keep out, for `held_out_mae_`.
-    checkpoint : path-like, optional
-        Where the state is written, every `checkpoint_every` sweeps. A fit with the same parameters and data goes
-        on from there, to the same bits; with `random_state` None by the seed in the file.
+    checkpoint : path-like or None
+        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
+        not been stopped; with `random_state` None by the seed in the file. A file of other parameters or other
+        data raises an error.
     checkpoint_every : int, default 10
-    callback : callable, optional
-        Called with a :class:`Draw` after each sweep; a true result ends the fit, for instance when a measure on
-        development data no longer rises. Its `word_vectors` are read-only and the next sweep's as well: copy them
-        to keep them.
+        Sweeps between two writes of the file. It is also written when the fit ends.
+    callback : callable or None
+        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
+        ends the fit. The model has the draws kept so far, or the present one in the burn-in; its `word_vectors_`
+        are those of the present one.
     dtype : "float32" or "float64"
     random_state : int, RandomState instance or None
     n_threads : int or None
@@ -77,8 +78,13 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         A of asymmetric slices; empty without any.
     alpha_ : array of shape (n_iter_,)
         Precision of the cells, sweep by sweep.
-    train_mae_, held_out_mae_ : array of shape (n_iter_,)
-        Mean absolute errors; `held_out_mae_` is empty without held-out cells.
+    train_mae_ : array of shape (n_iter_,)
+        Mean absolute error of the cells of each sweep, before it.
+    held_out_mae_ : array of shape (n_iter_,)
+        That of the cells held out, if any, by the mean of the draws kept so far, or by the present one in the
+        burn-in.
+    objective_ : array of shape (n_iter_,)
+        Log likelihood after each sweep, of the cells that the next one uses. A chain does not maximise it.
     n_iter_ : int
         Sweeps done.
 
@@ -100,8 +106,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     - of each draw that is kept ``b n_words D`` for the words and, in double, ``8 K D`` for K slices, ``8 K D^2``
       for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
-      words are drawn with. A saved model has these and up to three numbers a sweep; while a fit ends there are two
-      copies.
+      words are drawn with. A saved model has these and up to four numbers a sweep.
     - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
       all words ``2 (4 + b)`` a cell and 8 a word and slice. A CosineSlice has ``4 n_words`` a dimension.
     - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
@@ -134,8 +139,11 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         "alpha_",
         "train_mae_",
         "held_out_mae_",
+        "objective_",
         "_priors",
         "_sweeps_kept",
+        "_last_words",
+        "_last_slices",
     )
     _scalars = ("n_iter_", "_symmetric", "_key")
 
@@ -152,7 +160,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         held_out: float = 0.0,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
-        callback: Callable[[Draw], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         dtype: str = "float32",
         random_state: Any = None,
         n_threads: int | None = None,
@@ -191,53 +199,28 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
-        plan = Plan(observed, self.zeros, self.cells)
+        sampler = CellSampler(observed, self.zeros, self.cells)
         symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
         key = seed_key(self.random_state)
-        state = Checkpoint(self.checkpoint, self._identity(slices, key))
-        resumed = state.load()
-        if resumed is not None and self.random_state is None:
-            key = int(resumed[1]["key"])
-        chain = Chain(
-            len(observed[0]),
-            int(self.n_components),
-            symmetric,
-            seed=key,
-            n_threads=resolve_threads(self.n_threads),
-            dtype=np.dtype(self.dtype),
-        )
-        held_out = plan.hold_out(float(self.held_out), chain.random(0, CELLS)) if self.held_out > 0 else None
-        run = Run(chain, plan, held_out, resumed=resumed)
-        last = self.burn_in + self.n_samples * self.thin
-        with single_threaded_blas(), progress_bar(self.progress, "BPTF", last, "sweep") as bar:
-            bar.update(run.sweep)
-            stopped = False
-            while run.sweep < last and not stopped:
-                draw = run.step(keep=run.sweep >= self.burn_in and (run.sweep - self.burn_in + 1) % self.thin == 0)
-                stopped = self.callback is not None and bool(self.callback(draw))
-                if run.sweep % self.checkpoint_every == 0 or run.sweep == last or stopped:
-                    state.save(*run.state())
-                bar.set_postfix(alpha=f"{chain.alpha:.4g}", mae=f"{draw.train_mae:.4g}", refresh=False)
-                bar.update(1)
-        if not run.kept:
-            run.keep()  # stopped in the burn-in: the last draw is all there is
-        for name, value in run.fitted().items():
-            setattr(self, name, value)
-        self._symmetric, self._key = symmetric, key
+        sweeps = ChainSweeps(self, sampler, symmetric, key, lambda: self._identity(slices, key))
+        with single_threaded_blas():
+            fit_by_sweeps(self, sweeps, max_iter=self.burn_in + self.n_samples * self.thin)
         return self
 
     @property
     def word_vectors_(self) -> Array:
-        """Those of the last draw. Draws differ by signs and order of dimensions: they are not averaged."""
+        """Those after the last sweep. Draws differ by signs and order of dimensions: they are not averaged."""
         check_is_fitted(self, "samples_")
-        vectors: Array = self.samples_[-1]
+        last = getattr(self, "_last_words", None)  # none if it was kept
+        vectors: Array = self.samples_[-1] if last is None else last
         return vectors
 
     @property
     def perspective_vectors_(self) -> Array:
-        """Those of the last draw, of shape (n_slices, n_components); the diagonal of A for an asymmetric slice."""
+        """Those after the last sweep, of shape (n_slices, n_components); for an asymmetric slice A's diagonal."""
         check_is_fitted(self, "samples_")
-        vectors: Array = self.perspective_samples_[-1]
+        last = getattr(self, "_last_slices", None)
+        vectors: Array = self.perspective_samples_[-1] if last is None else last
         return vectors
 
     def predict(self, i: Any, j: Any, slice: int = 0, *, return_std: bool = False) -> Any:
@@ -304,7 +287,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         return total / len(self.samples_)
 
     def add_words(
-        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, neighbours: int = 100
+        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, n_neighbors: int = 100
     ) -> BPTF:
         """Draw vectors of new words against the known ones (section 3.2.1), which stay as they are.
 
@@ -320,7 +303,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         zeros : float or sequence of float, default 0
             For each observed cell of a new word in a slice, so many of the known words that it has no cell with
             are taken for zeros, others in every draw. The `zeros` of the fit are not used.
-        neighbours : int, default 100
+        n_neighbors : int, default 100
             Known words that a new one is compared with in each draw, by a slice of cosines.
 
         Returns
@@ -328,7 +311,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         A fitted model with the new words behind the old ones.
         """
         check_is_fitted(self, "samples_")
-        check_integer(neighbours, "neighbours", low=1)
+        check_integer(n_neighbors, "n_neighbors", low=1)
         n_draws, n_words, d = self.samples_.shape
         new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
         threads = resolve_threads(self.n_threads)
@@ -344,7 +327,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             if self.matrix_samples_.size:
                 chain.matrices[:] = self.matrix_samples_[m]
             chain.alpha = self._priors[m, -1]
-            cells = new.draw(neighbours, chain, sweep)
+            cells = new.draw(n_neighbors, chain.numbers, sweep, threads)
             lists, _ = chain.lists(cells)
             prior = self._priors[m, : d * d].reshape(d, d), self._priors[m, d * d : -1]
             chain.draw_words(lists, prior, everything, sweep)
@@ -353,15 +336,12 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError("slices: vectors of new words are not finite; values are too large")
         extended = BPTF(**self.get_params(deep=False))
         for name in (*self._arrays, *self._scalars):
-            setattr(extended, name, getattr(self, name))
-        extended.samples_ = samples
+            setattr(extended, name, getattr(self, name, None))
+        extended.samples_, extended._last_words, extended._last_slices = samples, None, None
         return extended
 
     def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
-        if self.checkpoint is None:
-            return {}
         return {
-            "class": "BPTF",
             **{name: int(getattr(self, name)) for name in ("n_components", "burn_in", "n_samples", "thin")},
             "held_out": float(self.held_out),
             "dtype": self.dtype,
@@ -379,13 +359,12 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         return {name: _plain(value) for name, value in plain.items()}
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
-        plain = self._plain_sequences()
-        return {**super()._get_parameters_to_save(), **plain, "callback": None, "checkpoint": None}
+        return {**super()._get_parameters_to_save(), **self._plain_sequences()}
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
         check_integer(self.burn_in, "burn_in", low=0)
-        for name in ("n_samples", "thin", "checkpoint_every"):
+        for name in ("n_samples", "thin"):
             check_integer(getattr(self, name), name, low=1)
         check_real(self.held_out, "held_out", low=0, high=0.9)
         check_choice(self.dtype, "dtype", ("float32", "float64"))
@@ -393,11 +372,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"asymmetric: expected a sequence of numbers of slices, got {self.asymmetric!r}")
         for k in self.asymmetric:
             check_integer(k, "asymmetric", low=0)
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
-        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
-            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
-        resolve_threads(self.n_threads)
+        check_loop_parameters(self)
 
 
 def _plain(value: Any) -> Any:

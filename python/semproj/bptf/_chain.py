@@ -9,8 +9,8 @@ A cell of a symmetric slice is one observation, whichever way round it was given
 over both orders and so count it twice, its equation 4 once; the conditionals of one model count it once in all of
 them.
 
-Every random number is a function of (seed, sweep, what it is for): a chain can be left and taken up at any sweep,
-and is the same for any number of threads.
+`_random` has the random numbers: a chain can be left and taken up at any sweep, and is the same for any number of
+threads.
 """
 
 from __future__ import annotations
@@ -25,23 +25,10 @@ from scipy.linalg import solve_triangular
 from .. import _core
 from .._common.resources import single_threaded_blas
 from .._common.types import Array
+from ._random import MATRIX_PRIOR, PRECISION, SLICE, SLICE_PRIOR, START, WORD_PRIOR, ChainNumbers
+from ._slices import Cells
 
-# What a random number is for, besides a word's vector. New ones come last: numbers of the others stay as they are.
-CELLS, PRECISION, WORD_PRIOR, SLICE_PRIOR, MATRIX_PRIOR, SLICE, START, PAIRS, NEW_CELLS = range(9)
 _CHUNK_WORDS = 4096
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Observed cells of a slice: each pair of words once, but for a few that are drawn (`_slices.Pairs`)."""
-
-    rows: Array  # int32
-    cols: Array
-    values: Array
-    symmetric: bool = True
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 @dataclass(frozen=True)
@@ -77,10 +64,10 @@ class Chain:
         prior: HyperPrior | None = None,
     ) -> None:
         self.n_words, self.d, self.symmetric = n_words, n_components, tuple(symmetric)
-        self.seed, self.n_threads = seed, n_threads
+        self.numbers, self.n_threads = ChainNumbers(seed), n_threads
         self.prior = HyperPrior() if prior is None else prior
         self.padded = np.zeros((n_words, _core.padded(n_components)), dtype)
-        rng = self.random(0, START)
+        rng = self.numbers.generator(0, START)
         # Short vectors, so that no cell is far off; slices that take them as they are.
         self.words[:] = rng.normal(scale=n_components**-0.25 / 2, size=(n_words, n_components))
         self.slices = rng.normal(1.0, 0.1, (len(self.symmetric), n_components))
@@ -99,12 +86,6 @@ class Chain:
         """V, of shape (n_words, n_components)."""
         return self.padded[:, : self.d]
 
-    def random(self, sweep: int, purpose: int, part: int = 0) -> np.random.Generator:
-        """Numbers for one purpose in one sweep."""
-        # As uint64: a list with numbers on both sides of 2^63 would become floats, and seeds would meet.
-        key = np.array([self.seed, sweep << 24 | part << 8 | purpose], np.uint64)
-        return np.random.Generator(np.random.Philox(key=key))
-
     def sweep(self, slices: Sequence[Cells], sweep: int) -> tuple[float, float]:
         """Draw everything once, given cells. Returns the sums of squares and of sizes of residuals before."""
         with single_threaded_blas():
@@ -113,7 +94,7 @@ class Chain:
                 raise ValueError(f"slices: errors are not finite before sweep {sweep}; values are too large")
             n = sum(map(len, slices))
             freedom = self.d + self.prior.extra_freedom
-            self.alpha = self.random(sweep, PRECISION).gamma((freedom + n) / 2, 2 / (1 + squares))
+            self.alpha = self.numbers.generator(sweep, PRECISION).gamma((freedom + n) / 2, 2 / (1 + squares))
             self._draw_words(slices, sweep)
             self._draw_slices(slices, sweep)
         return squares, sizes
@@ -155,7 +136,7 @@ class Chain:
         """Precision of the words' prior, and its product with their mean."""
         gram = _core.table_gram(self.words, self.n_threads)
         precision, mean = self._draw_prior(
-            self.n_words, self.words.sum(axis=0, dtype=np.float64), gram, self.random(sweep, WORD_PRIOR)
+            self.n_words, self.words.sum(axis=0, dtype=np.float64), gram, self.numbers.generator(sweep, WORD_PRIOR)
         )
         return precision, precision @ mean
 
@@ -183,7 +164,7 @@ class Chain:
             float(self.alpha),
         )
         failed = _core.draw_words(
-            self.padded, self.d, lists, len(diagonal), known, classes, self.seed, sweep, self.n_threads
+            self.padded, self.d, lists, len(diagonal), known, classes, self.numbers.seed, sweep, self.n_threads
         )
         if failed >= 0:
             raise ValueError(
@@ -202,7 +183,7 @@ class Chain:
         symmetric = [k for k, each in enumerate(self.symmetric) if each]
         if symmetric:
             P = self.slices[symmetric]
-            rng = self.random(sweep, SLICE_PRIOR)
+            rng = self.numbers.generator(sweep, SLICE_PRIOR)
             precision, mean = self._draw_prior(len(P), P.sum(axis=0), P.T @ P, rng)
             for k in symmetric:
                 cells = slices[k]
@@ -212,12 +193,12 @@ class Chain:
                 self.slices[k] = _draw_normal(
                     precision + self.alpha * gram,
                     precision @ mean + self.alpha * total,
-                    self.random(sweep, SLICE, k),
+                    self.numbers.generator(sweep, SLICE, k),
                 )
         others = [k for k, each in enumerate(self.symmetric) if not each]
         if others:
             A = self.matrices[others].reshape(-1, self.d)
-            rng = self.random(sweep, MATRIX_PRIOR)
+            rng = self.numbers.generator(sweep, MATRIX_PRIOR)
             precision, mean = self._draw_prior(len(A), A.sum(axis=0), A.T @ A, rng)
             for k in others:
                 self._draw_matrix(k, slices[k], precision, mean, sweep)
@@ -244,7 +225,7 @@ class Chain:
         gram = products[place[:, None, :, None], place[None, :, None, :]].reshape(d * d, d * d)
         system = self.alpha * gram + np.kron(np.eye(d), precision)
         linear = self.alpha * total.ravel() + np.tile(precision @ mean, d)
-        self.matrices[k] = _draw_normal(system, linear, self.random(sweep, SLICE, k)).reshape(d, d)
+        self.matrices[k] = _draw_normal(system, linear, self.numbers.generator(sweep, SLICE, k)).reshape(d, d)
         self.slices[k] = np.diag(self.matrices[k])
 
     def _draw_prior(self, n: int, total: Array, gram: Array, rng: np.random.Generator) -> tuple[Array, Array]:

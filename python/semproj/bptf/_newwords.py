@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._common.types import Array
-from ._chain import NEW_CELLS, Cells, Chain
-from ._slices import CosineSlice, check_list, each_once, given_cells, skip, zeros_of_slices
+from ._random import NEW_CELLS, ChainNumbers
+from ._slices import Cells, CosineSlice, check_list, each_once, given_cells, skip, zeros_of_slices
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ class NewWords:
             )
         self.count = counts.pop()
 
-    def draw(self, neighbours: int, chain: Chain, sweep: int) -> list[Cells]:
+    def draw(self, n_neighbors: int, numbers: ChainNumbers, sweep: int, n_threads: int) -> list[Cells]:
         """The cells of a draw: of cosines, each new word with some known ones."""
         drawn = []
         for k, each in enumerate(self._slices):
-            rng = chain.random(sweep, NEW_CELLS, k)
+            rng = numbers.generator(sweep, NEW_CELLS, k)
             if isinstance(each, CosineSlice):
-                parts = [self._compare(each, neighbours, rng, chain.n_threads)]
+                parts = [self._compare(each, n_neighbors, rng, n_threads)]
             else:
                 parts = [block.draw(self._zeros[k], rng) for block in each]
             nothing = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, self._dtype)
@@ -118,11 +118,11 @@ class NewWords:
         ]
 
     def _compare(
-        self, cosines: CosineSlice, neighbours: int, rng: np.random.Generator, n_threads: int
+        self, cosines: CosineSlice, n_neighbors: int, rng: np.random.Generator, n_threads: int
     ) -> tuple[Array, Array, Array]:
         is_new = cosines.known >= self._n_words
         new, old = cosines.known[is_new], cosines.known[~is_new]
-        n = min(neighbours, len(old))
+        n = min(n_neighbors, len(old))
         rows = np.repeat(new, n)
         cols = np.concatenate([old[:0], *(rng.choice(old, n, replace=False) for _ in new)])
         return rows, cols, cosines.values(rows, cols, n_threads).astype(self._dtype, copy=False)

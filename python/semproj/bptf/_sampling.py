@@ -1,141 +1,201 @@
-"""A run of a Gibbs chain: sweeps one by one, what is kept of them, and how far they can be trusted."""
+"""Sweeps of a Gibbs chain, what is kept of them, and how far they can be trusted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._common.fitting import State, Sweeps
+from .._common.resources import resolve_threads
 from .._common.types import Array
-from ._chain import Cells, Chain
-from ._slices import Plan
+from ._chain import Chain
+from ._random import CELLS
+from ._slices import Cells, CellSampler
+
+_AT_ONCE = 1 << 30  # bytes of draws that room is made for before there are any
 
 
-@dataclass(frozen=True)
-class Draw:
-    """The state of a chain after a sweep, as callbacks see it.
-
-    Attributes
-    ----------
-    sweep : int
-    word_vectors : array of shape (n_words, n_components)
-        Read-only, and the chain's own: the next sweep changes them. Copy what is to be kept.
-    perspective_vectors : array of shape (n_slices, n_components)
-    alpha : float
-        The precision of cells.
-    train_mae : float
-        Of the cells of the sweep, before it.
-    held_out_mae : float or None
-        Of cells that were held out: by the mean of all draws that are kept, or of this one while there are none.
-    """
-
-    sweep: int
-    word_vectors: Array
-    perspective_vectors: Array
-    alpha: float
-    train_mae: float
-    held_out_mae: float | None
-
-
-class Run:
+class ChainSweeps(Sweeps):
     """Sweeps of a chain, with their traces and the draws that are kept.
+
+    The objective is the log likelihood of a sweep's cells. A sweep begins with their residuals, so it lags.
 
     Parameters
     ----------
-    held_out : list of Cells, one for each slice, or None
-    resumed : what `state` returned in an earlier run, or None
+    model : BPTF
+    sampler : CellSampler
+        Which cells a sweep uses.
+    symmetric : list of bool
+        For each slice.
+    key : int
+        The seed, if the fit does not go on from a checkpoint.
+    identity : callable
+        Returns what a checkpoint is of.
     """
+
+    argument = "slices"
+    lags = True
 
     def __init__(
         self,
-        chain: Chain,
-        plan: Plan,
-        held_out: list[Cells] | None,
-        resumed: tuple[dict[str, Array], dict[str, Any]] | None = None,
+        model: Any,
+        sampler: CellSampler,
+        symmetric: list[bool],
+        key: int,
+        identity: Callable[[], dict[str, Any]],
     ) -> None:
-        self._chain, self._plan, self._held_out = chain, plan, held_out
-        self.sweep = 0
-        self.kept: list[int] = []  # sweeps
-        self._samples: dict[str, list[Array]] = {"words": [], "slices": [], "matrices": [], "priors": []}
-        self._traces: dict[str, list[float]] = {"alpha": [], "train_mae": [], "held_out_mae": []}
-        self._held_out_sum = [np.zeros(len(cells)) for cells in held_out or []]
-        if resumed is not None:
-            self._restore(*resumed)
+        self._model, self._sampler, self._symmetric, self._key = model, sampler, symmetric, key
+        self._identity = identity
 
-    def step(self, *, keep: bool) -> Draw:
-        """One sweep."""
-        chain, sweep = self._chain, self.sweep + 1
-        cells = self._plan.draw(chain, sweep)
-        sizes = chain.sweep(cells, sweep)[1]
-        self.sweep = sweep
+    def identity(self) -> dict[str, Any]:
+        return self._identity()
+
+    def start(self, saved: State | None) -> None:
+        model, d = self._model, int(self._model.n_components)
+        n_words, n_slices, dtype = self._sampler.n_words, len(self._symmetric), np.dtype(model.dtype)
+        self._chain = Chain(
+            n_words,
+            d,
+            self._symmetric,
+            seed=self._key if saved is None else int(saved[1]["key"]),
+            n_threads=resolve_threads(model.n_threads),
+            dtype=dtype,
+        )
+        self._held_out: list[Cells] = []
+        if model.held_out > 0:
+            rng = self._chain.numbers.generator(0, CELLS)
+            self._held_out = self._sampler.hold_out(float(model.held_out), rng)
+        self._held_out_sums = [np.zeros(len(cells)) for cells in self._held_out]
+        self._sweep = 0
+        self._kept: list[int] = []  # sweeps
+        matrices = (0,) if all(self._symmetric) else (n_slices, d, d)
+        self._draws = {
+            "words": _Draws((n_words, d), dtype, model.n_samples),
+            "slices": _Draws((n_slices, d), np.float64, model.n_samples),
+            "matrices": _Draws(matrices, np.float64, model.n_samples),
+            "priors": _Draws((d * d + d + 1,), np.float64, model.n_samples),
+        }
+        self._traces: dict[str, list[float]] = {"alpha": [], "train_mae": [], "held_out_mae": []}
+        if saved is not None:
+            self._restore(*saved)
+
+    def step(self, sweep: int) -> float:
+        chain, model = self._chain, self._model
+        cells, alpha = self._cells(sweep), float(chain.alpha)
+        squares, sizes = chain.sweep(cells, sweep)
+        self._sweep = sweep
         if not np.isfinite(chain.words.sum()):
             raise ValueError(f"slices: word vectors are not finite after sweep {sweep}; values are too large")
-        if keep:
-            self.keep()
-        train_mae = sizes / max(1, sum(map(len, cells)))
+        kept = sweep > model.burn_in and (sweep - model.burn_in) % model.thin == 0
+        if kept:
+            self._kept.append(sweep)
+            for name, value in self._draw().items():
+                self._draws[name].append(value)
         self._traces["alpha"].append(float(chain.alpha))
-        self._traces["train_mae"].append(train_mae)
-        held_out_mae = None if self._held_out is None else self._held_out_error(self._held_out, keep)
-        if held_out_mae is not None:
-            self._traces["held_out_mae"].append(held_out_mae)
-        words = chain.words
-        words.flags.writeable = False  # of this view: a callback that wrote to it would change the chain
-        return Draw(sweep, words, chain.slices.copy(), float(chain.alpha), train_mae, held_out_mae)
+        self._traces["train_mae"].append(sizes / max(1, sum(map(len, cells))))
+        if self._held_out:
+            self._traces["held_out_mae"].append(self._held_out_error(kept))
+        return _log_likelihood(cells, squares, alpha)
 
-    def keep(self) -> None:
-        """Keep the draw of the sweep that was done last."""
+    def state(self) -> State:
         chain = self._chain
-        asymmetric = not all(chain.symmetric)
-        self.kept.append(self.sweep)
-        self._samples["words"].append(np.ascontiguousarray(chain.words))
-        self._samples["slices"].append(chain.slices.copy())
-        self._samples["matrices"].append(chain.matrices.copy() if asymmetric else np.empty(0))
-        # What new words are drawn with: the prior of the next sweep, given this one's words.
-        precision, weighted_mean = chain.word_prior(self.sweep + 1)
-        self._samples["priors"].append(np.concatenate([precision.ravel(), weighted_mean, [chain.alpha]]))
+        arrays = {f"kept_{name}": draws.values for name, draws in self._draws.items() if self._kept}
+        arrays |= {f"held_out_{k}": total for k, total in enumerate(self._held_out_sums)}
+        arrays |= {"words": chain.words, "slices": chain.slices, "matrices": chain.matrices}
+        scalars = {"sweep": self._sweep, "kept": self._kept, "alpha": float(chain.alpha), "traces": self._traces}
+        return arrays, {**scalars, "key": chain.numbers.seed}
 
-    def fitted(self) -> dict[str, Any]:
-        """Attributes of a fitted model."""
-        stacked = {name: np.array(arrays) for name, arrays in self._samples.items()}
-        return {
-            "samples_": stacked["words"],
-            "perspective_samples_": stacked["slices"],
-            "matrix_samples_": stacked["matrices"],
-            "_priors": stacked["priors"],
-            "_sweeps_kept": np.array(self.kept, np.int64),
+    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
+        """Draws that are kept are not copied: a chain does not change them any more."""
+        chain, kept = self._chain, self._kept or [self._sweep]
+        draws = {name: draws.values for name, draws in self._draws.items()}
+        if not self._kept:  # in the burn-in: the last draw is all there is
+            draws = {name: value[None] for name, value in self._draw().items()}
+        last = (None, None) if kept[-1] == self._sweep else (chain.words.copy(), chain.slices.copy())
+        fitted = {
+            "samples_": draws["words"],
+            "perspective_samples_": draws["slices"],
+            "matrix_samples_": draws["matrices"],
+            "_priors": draws["priors"],
+            "_sweeps_kept": np.array(kept, np.int64),
+            **dict(zip(("_last_words", "_last_slices"), last, strict=True)),
             **{f"{name}_": np.array(values) for name, values in self._traces.items()},
-            "n_iter_": self.sweep,
+            "_symmetric": self._symmetric,
+            "_key": chain.numbers.seed,
         }
+        cells = self._cells(self._sweep + 1)
+        return fitted, _log_likelihood(cells, chain.residuals(cells)[0], chain.alpha)
 
-    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """From which another run goes on."""
+    def _cells(self, sweep: int) -> list[Cells]:
         chain = self._chain
-        arrays = {f"kept_{name}": np.array(values) for name, values in self._samples.items() if values}
-        arrays |= {f"held_out_{k}": total for k, total in enumerate(self._held_out_sum)}
-        arrays |= {"words": np.ascontiguousarray(chain.words), "slices": chain.slices, "matrices": chain.matrices}
-        scalars = {"sweep": self.sweep, "kept": self.kept, "alpha": float(chain.alpha), "traces": self._traces}
-        return arrays, {**scalars, "key": chain.seed}
+        return self._sampler.draw(chain.numbers, sweep, chain.padded.dtype, chain.n_threads)
+
+    def _draw(self) -> dict[str, Array]:
+        """What is kept of the sweep that was done last."""
+        chain = self._chain
+        # What new words are drawn with: the prior of the next sweep, given this one's words.
+        precision, weighted_mean = chain.word_prior(self._sweep + 1)
+        return {
+            "words": np.ascontiguousarray(chain.words),
+            "slices": chain.slices.copy(),
+            "matrices": np.empty(0) if all(chain.symmetric) else chain.matrices.copy(),
+            "priors": np.concatenate([precision.ravel(), weighted_mean, [chain.alpha]]),
+        }
 
     def _restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         chain = self._chain
         chain.words[:], chain.slices[:], chain.matrices[:] = arrays["words"], arrays["slices"], arrays["matrices"]
-        chain.alpha, self.sweep, self.kept = scalars["alpha"], scalars["sweep"], list(scalars["kept"])
+        chain.alpha, self._sweep, self._kept = scalars["alpha"], scalars["sweep"], list(scalars["kept"])
         self._traces = {name: list(values) for name, values in scalars["traces"].items()}
-        self._samples = {name: list(arrays.get(f"kept_{name}", [])) for name in self._samples}
-        self._held_out_sum = [arrays[f"held_out_{k}"] for k in range(len(self._held_out_sum))]
+        for name, draws in self._draws.items():
+            for value in arrays.get(f"kept_{name}", ()):
+                draws.append(value)
+        self._held_out_sums = [arrays[f"held_out_{k}"] for k in range(len(self._held_out_sums))]
 
-    def _held_out_error(self, held_out: list[Cells], kept: bool) -> float:
+    def _held_out_error(self, kept: bool) -> float:
+        """Of the mean of all draws that are kept, or of this one while there are none."""
         off = n = 0.0
-        for k, cells in enumerate(held_out):
+        for k, cells in enumerate(self._held_out):
             predicted = self._chain.predict(cells.rows, cells.cols, k).astype(np.float64)
             if kept:
-                self._held_out_sum[k] += predicted
-            if self.kept:
-                predicted = self._held_out_sum[k] / len(self.kept)
+                self._held_out_sums[k] += predicted
+            if self._kept:
+                predicted = self._held_out_sums[k] / len(self._kept)
             off += float(np.abs(cells.values - predicted).sum())
             n += len(cells)
         return off / max(n, 1.0)
+
+
+class _Draws:
+    """Arrays of one shape, one behind the other in memory, which is made as they come if they are large."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, most: int) -> None:
+        size = max(1, math.prod(shape) * np.dtype(dtype).itemsize)
+        self._array: Array = np.empty((min(most, max(1, _AT_ONCE // size)), *shape), dtype)
+        self._n = 0
+
+    def append(self, value: Array) -> None:
+        if self._n == len(self._array):
+            larger = np.empty((2 * self._n, *self._array.shape[1:]), self._array.dtype)
+            larger[: self._n] = self._array
+            self._array = larger
+        self._array[self._n] = value
+        self._n += 1
+
+    @property
+    def values(self) -> Array:
+        """All so far, read-only: models may have them while more are appended."""
+        view = self._array[: self._n]
+        view.flags.writeable = False
+        return view
+
+
+def _log_likelihood(cells: list[Cells], squares: float, alpha: float) -> float:
+    """Of cells with residuals of this sum of squares."""
+    return 0.5 * (sum(map(len, cells)) * math.log(alpha / (2 * math.pi)) - alpha * squares)
 
 
 def effective_sample_size(trace: Any) -> float:

@@ -13,26 +13,23 @@ from .. import _core
 from .._common.persistence import checksum
 from .._common.types import Array
 from .._common.validation import check_sparse
-from ._chain import CELLS, PAIRS, Cells, Chain
+from ._random import PAIRS, ChainNumbers, SliceNumbers
 
 _CROWDED = 32  # times as many pairs as are drawn: if there are fewer, none is drawn twice
 _LARGEST = 1e145  # of a cell's size: sums of squares stay finite in double
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where random numbers come from: a slice in a sweep of a chain."""
+class Cells:
+    """Observed cells of a slice: each pair of words once, but for a few that are drawn, see `Pairs`."""
 
-    chain: Chain
-    sweep: int
-    slice: int
+    rows: Array  # int32
+    cols: Array
+    values: Array
+    symmetric: bool = True
 
-    @property
-    def n_threads(self) -> int:
-        return self.chain.n_threads
-
-    def random(self, purpose: int = CELLS) -> np.random.Generator:
-        return self.chain.random(self.sweep, purpose, self.slice)
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 class Pairs:
@@ -59,25 +56,25 @@ class Pairs:
         self.available = (every if ordered else every // 2) - len(self._excluded)
         self._excluded_places: Array | None = None
 
-    def draw(self, n: int, at: Place) -> tuple[Array, Array]:
+    def draw(self, n: int, numbers: SliceNumbers, n_threads: int) -> tuple[Array, Array]:
         """`n` pairs, or all if there are fewer.
 
         Where more than a 32nd of all is asked for they are `n` different ones. Otherwise each is drawn by itself,
         which is cheaper, and a pair may be there twice: of those drawn, one in 64 at most is expected to be.
         """
         if _CROWDED * n > self.available:
-            places = at.random(PAIRS).choice(self.available, min(n, self.available), replace=False, shuffle=False)
-            return self._at(places)
+            rng = numbers.generator(PAIRS)
+            return self._at(rng.choice(self.available, min(n, self.available), replace=False, shuffle=False))
         found: tuple[Array, Array] = _core.draw_pairs(
             self._words,
             self._n_words,
             n,
             self._ordered,
             self._excluded,
-            at.chain.seed,
-            at.sweep,
-            at.slice,
-            at.n_threads,
+            numbers.chain.seed,
+            numbers.sweep,
+            numbers.slice,
+            n_threads,
         )
         return found
 
@@ -160,10 +157,10 @@ class CosineSlice:
         )
         return found
 
-    def draw(self, n: int, at: Place, dtype: Any) -> Cells:
+    def draw(self, n: int, numbers: SliceNumbers, dtype: Any, n_threads: int) -> Cells:
         """Random pairs of known words; see :class:`Pairs`."""
-        rows, cols = self._pairs.draw(n, at)
-        return Cells(rows, cols, self.values(rows, cols, at.n_threads).astype(dtype, copy=False))
+        rows, cols = self._pairs.draw(n, numbers, n_threads)
+        return Cells(rows, cols, self.values(rows, cols, n_threads).astype(dtype, copy=False))
 
 
 def given_cells(matrix: Any, dtype: Any, name: str) -> tuple[Array, Array, Array, tuple[int, int]]:
@@ -228,16 +225,16 @@ class ObservedSlice:
     def __len__(self) -> int:
         return int(self._n_words)
 
-    def draw(self, n: int | None, zeros: float, at: Place) -> Cells:
+    def draw(self, n: int | None, zeros: float, numbers: SliceNumbers, n_threads: int) -> Cells:
         """All cells or `n` of them at random, and for each so many missing ones as zeros, if there are; see
         :class:`Pairs`."""
         cells = self.cells
         if n is not None and n < len(cells):
-            kept = np.sort(at.random().choice(len(cells), n, replace=False))
+            kept = np.sort(numbers.generator().choice(len(cells), n, replace=False))
             cells = Cells(cells.rows[kept], cells.cols[kept], cells.values[kept], self.symmetric)
         if zeros == 0:
             return cells
-        rows, cols = self._missing.draw(round(zeros * len(cells)), at)
+        rows, cols = self._missing.draw(round(zeros * len(cells)), numbers, n_threads)
         return Cells(
             np.concatenate([cells.rows, rows]),
             np.concatenate([cells.cols, cols]),
@@ -287,8 +284,8 @@ def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> l
     return found
 
 
-class Plan:
-    """Which cells of all slices each sweep uses.
+class CellSampler:
+    """Draws the cells of all slices that a sweep uses.
 
     Parameters
     ----------
@@ -321,6 +318,10 @@ class Plan:
             if n == "match" and k == 0:
                 raise ValueError("cells: the first slice cannot match itself: expected a number of cells or None")
 
+    @property
+    def n_words(self) -> int:
+        return len(self.slices[0])
+
     def hold_out(self, share: float, rng: np.random.Generator) -> list[Cells]:
         """Take a share of the cells of all observed slices out, and return them; none of a slice of cosines."""
         nothing = Cells(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
@@ -332,17 +333,17 @@ class Plan:
             )
         return held
 
-    def draw(self, chain: Chain, sweep: int) -> list[Cells]:
+    def draw(self, numbers: ChainNumbers, sweep: int, dtype: Any, n_threads: int) -> list[Cells]:
         """The cells of a sweep."""
         drawn: list[Cells] = []
         for k, (each, n) in enumerate(zip(self.slices, self._cells, strict=True)):
             wanted = len(drawn[0]) if n == "match" else None if n is None else int(n)
-            at = Place(chain, sweep, k)
+            mine = SliceNumbers(numbers, sweep, k)
             if isinstance(each, CosineSlice):
                 assert wanted is not None
-                drawn.append(each.draw(wanted, at, chain.padded.dtype))
+                drawn.append(each.draw(wanted, mine, dtype, n_threads))
             else:
-                drawn.append(each.draw(wanted, self._zeros[k], at))
+                drawn.append(each.draw(wanted, self._zeros[k], mine, n_threads))
         return drawn
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import copy
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._common.base import flip_signs, unit_rows
+from .._common.fitting import Progress, check_loop_parameters
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_real, keeps_previous_fit
@@ -147,8 +150,8 @@ class MRLSA(_Relational):
     row_scaling : float, default 0.5
         As in :class:`PILSA`: entries are divided by this power of their lengths, over all slices; from 0 (the
         paper's) to 1.
-    tol, max_iter, max_memory, checkpoint, random_state, n_threads, progress
-        As of :class:`Tucker`.
+    tol, max_iter, max_memory, checkpoint, checkpoint_every, callback, random_state, n_threads, progress
+        As of :class:`Tucker`; the callback is told of MRLSA models.
 
     Attributes
     ----------
@@ -161,9 +164,8 @@ class MRLSA(_Relational):
     relations_ : tuple of str
     singular_values_ : array of shape (n_components,)
         Of the words' mode: the root of the diagonal of ``sum_k S_k' S_k``.
-    fit_ : float
+    fit_, objective_, n_iter_
         As of :class:`Tucker`.
-    n_iter_ : int
 
     Notes
     -----
@@ -187,7 +189,7 @@ class MRLSA(_Relational):
     ['sadness', 'sorrow']
     """
 
-    _arrays = ("word_vectors_", "relation_matrices_", "singular_values_")
+    _arrays = ("word_vectors_", "relation_matrices_", "singular_values_", "objective_")
     _scalars = ("fit_", "n_iter_", "relations_")
 
     def __init__(
@@ -201,10 +203,12 @@ class MRLSA(_Relational):
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
-        tol: float = 1e-5,
+        tol: float = 3e-5,
         max_iter: int = 50,
         max_memory: int | None = None,
-        checkpoint: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool = False,
@@ -221,6 +225,8 @@ class MRLSA(_Relational):
         self.max_iter = max_iter
         self.max_memory = max_memory
         self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.callback = callback
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress
@@ -236,6 +242,7 @@ class MRLSA(_Relational):
         """
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power")
+        check_loop_parameters(self)
         self._check_symmetric()
         relations, slices = weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
@@ -246,21 +253,32 @@ class MRLSA(_Relational):
                 f"n_components: expected at most {most}, the entries or words, got {self.n_components}"
             )
         k = int(self.n_components)
+
+        def tell(progress: Progress) -> object:
+            assert self.callback is not None
+            return self.callback(progress.of(lambda tucker: copy.copy(self)._take(tucker, thesaurus, relations)))
+
         tucker = Tucker(
             (k, k, len(slices)),
             tol=self.tol,
             max_iter=self.max_iter,
             max_memory=self.max_memory,
             checkpoint=self.checkpoint,
+            checkpoint_every=self.checkpoint_every,
+            callback=None if self.callback is None else tell,
             random_state=self.random_state,
             n_threads=self.n_threads,
             progress=self.progress,
         ).fit(SparseTensor.from_slices(slices))
+        return self._take(tucker, thesaurus, relations)
+
+    def _take(self, tucker: Tucker, thesaurus: Thesaurus, relations: tuple[str, ...]) -> MRLSA:
+        """Set the fitted attributes, from the decomposition of the relations."""
         self._set_words(thesaurus.words)
         self.relations_ = relations
         self.word_vectors_, self.relation_matrices_ = _turned(tucker.factors_[1], np.moveaxis(tucker.core_, 2, 0))
         self.singular_values_ = np.sqrt(np.einsum("kij,kij->j", self.relation_matrices_, self.relation_matrices_))
-        self.fit_, self.n_iter_ = tucker.fit_, tucker.n_iter_
+        self.fit_, self.objective_, self.n_iter_ = tucker.fit_, tucker.objective_, tucker.n_iter_
         return self
 
     def top_words(
@@ -319,9 +337,6 @@ class MRLSA(_Relational):
         """s^(power - 1), of directions that have any."""
         s = self.singular_values_
         return np.where(s > 0, np.maximum(s, np.finfo(s.dtype).tiny) ** (self.power - 1.0), 0.0)
-
-    def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), "checkpoint": None}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         super()._set_state(arrays, {**scalars, "relations_": tuple(scalars["relations_"])})

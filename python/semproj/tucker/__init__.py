@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._common.base import flip_signs, progress_bar
-from .._common.checkpoint import Checkpoint, seed_identity
+from .._common.checkpoint import seed_identity
+from .._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
 from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
-from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from .._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key
 from ..tensor import SparseTensor, as_tensor
 from ._fibres import Relabelled, relabel
 from ._hooi import Hooi
@@ -44,18 +45,22 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     init : {"hosvd", "random"} or list of arrays, default "hosvd"
         Where to start: the leading vectors of the tensor's unfoldings, random directions, or given factors of
         shape (dimension, rank), None for those of modes that are not compressed.
-    tol : float, default 1e-5
-        Stop when a sweep raises the fit by no more than this; 0 when it does not rise at all any more.
+    tol : float, default 3e-5
+        Stop when a sweep improves the fit by less than this part of it. 0: never.
     max_iter : int, default 50
         Sweeps at most.
     max_memory : int or None
         Bytes of working memory, the result included. None means what is fastest. A bound that is too small raises
         an error that says so.
     checkpoint : path-like or None
-        File that holds the state after every sweep. Where it exists, the fit goes on from it, bit for bit as if
-        it had not been stopped. A file of other parameters or other data raises an error.
+        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
+        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
+        more is the result.
+    checkpoint_every : int, default 1
+        Sweeps between two writes of the file. It is also written when the fit ends.
     callback : callable or None
-        Called after every sweep as ``callback(sweep, fit)``; whatever counts as true ends it.
+        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
+        ends the fit.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -71,8 +76,8 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     fit_ : float
         ``1 - |X - reconstruction| / |X|``, from the norm of the core. The difference of two squares: near 1, the
         fit is known to about the square root of the dtype's rounding, 5e-4 for float32 and 1e-8 for float64.
-    fits_ : float64 array of shape (n_iter_,)
-        After each sweep. Never falls, up to rounding.
+    objective_ : float64 array of shape (n_iter_,)
+        The fit after each sweep. Never falls, up to rounding.
     n_iter_ : int
     shape_ : tuple of int
         Of the tensor.
@@ -102,11 +107,12 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         ranks: Sequence[int],
         *,
         init: Any = "hosvd",
-        tol: float = 1e-5,
+        tol: float = 3e-5,
         max_iter: int = 50,
         max_memory: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callable[[int, float], object] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool = False,
@@ -117,6 +123,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.max_memory = max_memory
         self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.callback = callback
         self.random_state = random_state
         self.n_threads = n_threads
@@ -140,14 +147,9 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"tensor: its squares do not fit {tensor.dtype}; scale it down or use float64")
         if squares == 0:
             raise ValueError("tensor: has no non-zero entries")
+        max_iter = 1 if ranks == tensor.shape else self.max_iter  # nothing is compressed, and nothing to be found
         with single_threaded_blas():
-            core, factors, fits = self._decompose(tensor, ranks, squares)
-        self.core_ = core.astype(tensor.dtype)
-        self.factors_ = factors
-        self.fits_ = np.array(fits)
-        self.fit_ = fits[-1]
-        self.n_iter_ = len(fits)
-        self.shape_ = tensor.shape
+            fit_by_sweeps(self, _TuckerSweeps(self, tensor, ranks, squares), max_iter=max_iter, tol=self.tol)
         return self
 
     def reconstruct(self, coords: Any) -> Array:
@@ -179,80 +181,6 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
                 out[cells] = _at(self.core_, self.factors_, coords[:, cells])
         return out
 
-    def _decompose(
-        self, tensor: SparseTensor, ranks: tuple[int, ...], squares: float
-    ) -> tuple[Array, list[Array], list[float]]:
-        state = Checkpoint(self.checkpoint, self._identity(tensor, ranks))
-        found = state.load()
-        threads, key = resolve_threads(self.n_threads), seed_key(self.random_state)
-        if ranks == tensor.shape:
-            return tensor.to_dense(), [np.eye(size, dtype=tensor.dtype) for size in ranks], [1.0]
-        data = relabel(tensor, ranks)
-        block_bytes = self._block_bytes(data, ranks)
-        hooi = Hooi(data, ranks, block_bytes=block_bytes, key=key, n_threads=threads)
-        with progress_bar(self.progress, "Tucker", self.max_iter, "sweep") as bar:
-            if found is None:
-                self._start(hooi, data, ranks, key, threads)
-            else:
-                hooi.restore(*found)
-                bar.update(len(hooi.energies))
-            orders = data.orders
-            del data  # the unfoldings hold what they need
-            fits = [_fit(energy, squares) for energy in hooi.energies]
-            while len(fits) < self.max_iter and not self._converged(fits):
-                fits.append(_fit(hooi.sweep(), squares))
-                if self.checkpoint is not None:
-                    state.save(*hooi.state())
-                bar.set_postfix(fit=f"{fits[-1]:.6f}", refresh=False)
-                bar.update(1)
-                if self.callback is not None and self.callback(len(fits), fits[-1]):
-                    break
-        return (*_in_users_order(hooi, orders, tensor.shape), fits)
-
-    def _start(self, hooi: Hooi, data: Relabelled, ranks: tuple[int, ...], key: int, threads: int) -> None:
-        """The factors that the first sweep needs."""
-        for j in hooi.modes:
-            if not hooi.needs_start(j):
-                continue
-            n, dtype = data.n_rows[j], data.values.dtype
-            if not isinstance(self.init, str):
-                given = self._given(j, data.shape[j], ranks[j])[data.orders[j]][:n]
-                try:
-                    factor = orthonormal(np.ascontiguousarray(given, dtype=dtype), threads)
-                except np.linalg.LinAlgError as error:
-                    raise ValueError(f"init[{j}]: {error}, on the indices that have entries") from None
-            elif self.init == "hosvd":
-                with progress_bar(self.progress, f"Tucker, start of mode {j}", None) as bar:
-                    factor = leading_of_unfolding(data, j, ranks[j], key=key, n_threads=threads, progress=bar)
-            else:
-                factor = random_factor(n, ranks[j], dtype, key=key, stream=j, n_threads=threads)
-            hooi.set_factor(j, factor)
-
-    def _given(self, j: int, size: int, rank: int) -> Array:
-        if j >= len(self.init) or self.init[j] is None:
-            raise ValueError(f"init[{j}]: expected a factor, as the mode is compressed from {size} to {rank}")
-        given = np.asarray(self.init[j])
-        if given.shape != (size, rank):
-            raise ValueError(f"init[{j}]: expected shape ({size}, {rank}), got {given.shape}")
-        if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
-            raise ValueError(f"init[{j}]: expected finite numbers")
-        return given
-
-    def _block_bytes(self, data: Relabelled, ranks: tuple[int, ...]) -> int:
-        """Bytes for a block of an unfolding, within `max_memory`."""
-        if self.max_memory is None:
-            return BLOCK_BYTES
-        fixed, least = needed_memory(data, ranks, self.init == "hosvd")
-        if self.max_memory < fixed + 2 * least:
-            raise ValueError(
-                f"max_memory: {self.max_memory} bytes are too few for this fit, which needs about "
-                f"{fixed + 2 * least}"
-            )
-        return min(BLOCK_BYTES, (self.max_memory - fixed) // 2)
-
-    def _converged(self, fits: list[float]) -> bool:
-        return len(fits) > 1 and fits[-1] - fits[-2] <= self.tol
-
     def _checked_ranks(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if isinstance(self.ranks, (str, int)) or not isinstance(self.ranks, (Sequence, np.ndarray)):
             raise TypeError(f"ranks: expected one integer for each of {len(shape)} modes, got {self.ranks!r}")
@@ -270,50 +198,122 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
                 )
         return ranks
 
-    def _identity(self, tensor: SparseTensor, ranks: tuple[int, ...]) -> dict[str, Any]:
-        """What another fit must share to go on from this one's checkpoint."""
-        if self.checkpoint is None:
-            return {}
-        start: Any = self.init
-        if not isinstance(start, str):
-            start = [0 if given is None else checksum(np.asarray(given)) for given in start]
-        return {
-            "class": "Tucker",
-            "ranks": list(ranks),
-            "init": start,
-            "max_memory": self.max_memory,
-            "random_state": seed_identity(self.random_state),
-            "tensor": [list(tensor.shape), checksum(tensor.coords), checksum(tensor.values)],
-        }
-
     def _check_parameters(self) -> None:
         if isinstance(self.init, str) or not isinstance(self.init, Sequence):
             check_choice(self.init, "init", STARTS)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
         if self.max_memory is not None:
             check_integer(self.max_memory, "max_memory", low=1)
-        if not isinstance(self.checkpoint, (str, os.PathLike, type(None))):
-            raise TypeError(f"checkpoint: expected a path or None, got {self.checkpoint!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback: expected a callable or None, got {self.callback!r}")
-        resolve_threads(self.n_threads)
+        check_loop_parameters(self)
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters = super()._get_parameters_to_save()
         start = self.init if isinstance(self.init, str) else "hosvd"
         ranks = [int(rank) for rank in self.ranks]
-        return {**parameters, "ranks": ranks, "init": start, "callback": None, "checkpoint": None}
+        return {**parameters, "ranks": ranks, "init": start}
 
     def _get_state(self) -> dict[str, Array]:
         factors = {f"factor_{j}": factor for j, factor in enumerate(self.factors_)}
-        return {"core_": self.core_, "fits_": self.fits_, **factors}
+        return {"core_": self.core_, "objective_": self.objective_, **factors}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         factors = [arrays[f"factor_{j}"] for j in range(len(arrays) - 2)]
-        super()._set_state({"core_": arrays["core_"], "fits_": arrays["fits_"]}, scalars)
+        objective = arrays["objective_"] if "objective_" in arrays else arrays["fits_"]  # as it was called once
+        super()._set_state({"core_": arrays["core_"], "objective_": objective}, scalars)
         self.factors_ = factors
         self.shape_ = tuple(len(factor) for factor in factors)
+
+
+class _TuckerSweeps(Sweeps):
+    """Sweeps of HOOI over the indices that have entries; none where nothing is compressed."""
+
+    argument = "tensor"
+
+    def __init__(self, model: Tucker, tensor: SparseTensor, ranks: tuple[int, ...], squares: float) -> None:
+        self._model, self._tensor, self._ranks, self._squares = model, tensor, ranks, squares
+        self._hooi: Hooi | None = None
+
+    def identity(self) -> dict[str, Any]:
+        start, tensor = self._model.init, self._tensor
+        if not isinstance(start, str):
+            start = [0 if given is None else checksum(np.asarray(given)) for given in start]
+        return {
+            "ranks": list(self._ranks),
+            "init": start,
+            "max_memory": self._model.max_memory,
+            "random_state": seed_identity(self._model.random_state),
+            "tensor": [list(tensor.shape), checksum(tensor.coords), checksum(tensor.values)],
+        }
+
+    def start(self, saved: State | None) -> None:
+        threads, key = resolve_threads(self._model.n_threads), seed_key(self._model.random_state)
+        if self._ranks == self._tensor.shape:
+            return
+        data = relabel(self._tensor, self._ranks)  # the unfoldings hold what they need of it
+        self._orders = data.orders
+        hooi = Hooi(data, self._ranks, block_bytes=self._block_bytes(data), key=key, n_threads=threads)
+        if saved is None:
+            self._set_first_factors(hooi, data)
+        else:
+            hooi.restore(*saved)
+        self._hooi = hooi
+
+    def step(self, sweep: int) -> float:
+        return 1.0 if self._hooi is None else _fit(self._hooi.sweep(), self._squares)
+
+    def state(self) -> State:
+        return ({}, {}) if self._hooi is None else self._hooi.state()
+
+    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
+        shape, dtype = self._tensor.shape, self._tensor.dtype
+        if self._hooi is None:
+            core, factors, fit = self._tensor.to_dense(), [np.eye(size, dtype=dtype) for size in shape], 1.0
+        else:
+            core, factors = _in_users_order(self._hooi, self._orders, shape)
+            fit = _fit(self._hooi.energies[-1], self._squares)
+        return {"core_": core.astype(dtype), "factors_": factors, "fit_": fit, "shape_": shape}, fit
+
+    def _set_first_factors(self, hooi: Hooi, data: Relabelled) -> None:
+        """The factors that the first sweep needs."""
+        model, ranks, key, threads = self._model, hooi.ranks, hooi.key, hooi.n_threads
+        for j in hooi.modes:
+            if not hooi.needs_start(j):
+                continue
+            n, dtype = data.n_rows[j], data.values.dtype
+            if not isinstance(model.init, str):
+                given = self._given(j, data.shape[j], ranks[j])[data.orders[j]][:n]
+                try:
+                    factor = orthonormal(np.ascontiguousarray(given, dtype=dtype), threads)
+                except np.linalg.LinAlgError as error:
+                    raise ValueError(f"init[{j}]: {error}, on the indices that have entries") from None
+            elif model.init == "hosvd":
+                with progress_bar(model.progress, f"Tucker, start of mode {j}", None) as bar:
+                    factor = leading_of_unfolding(data, j, ranks[j], key=key, n_threads=threads, progress=bar)
+            else:
+                factor = random_factor(n, ranks[j], dtype, key=key, stream=j, n_threads=threads)
+            hooi.set_factor(j, factor)
+
+    def _given(self, j: int, size: int, rank: int) -> Array:
+        init = self._model.init
+        if j >= len(init) or init[j] is None:
+            raise ValueError(f"init[{j}]: expected a factor, as the mode is compressed from {size} to {rank}")
+        given = np.asarray(init[j])
+        if given.shape != (size, rank):
+            raise ValueError(f"init[{j}]: expected shape ({size}, {rank}), got {given.shape}")
+        if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
+            raise ValueError(f"init[{j}]: expected finite numbers")
+        return given
+
+    def _block_bytes(self, data: Relabelled) -> int:
+        """Bytes for a block of an unfolding, within `max_memory`."""
+        memory = self._model.max_memory
+        if memory is None:
+            return BLOCK_BYTES
+        fixed, least = needed_memory(data, self._ranks, self._model.init == "hosvd")
+        if memory < fixed + 2 * least:
+            raise ValueError(
+                f"max_memory: {memory} bytes are too few for this fit, which needs about {fixed + 2 * least}"
+            )
+        return min(BLOCK_BYTES, (memory - fixed) // 2)
 
 
 def _fit(energy: float, squares: float) -> float:

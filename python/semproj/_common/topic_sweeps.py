@@ -1,0 +1,173 @@
+"""What the fits of topic models share: documents side by side, where topics start, and the sweeps of PLSA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .checkpoint import rows_identity, seed_identity
+from .fitting import State, Sweeps
+from .resources import resolve_threads
+from .types import Array
+from .validation import core_csr, seed_key
+
+_WITHOUT_PRIOR = 0.01  # what a start adds to the counts when beta is 1, so that no word has probability zero
+
+
+@dataclass
+class Documents:
+    """What a fit goes over: CSR counts as the kernels want them, the first column of each view, and the end."""
+
+    counts: Any
+    view_bounds: list[int]
+    group: int = 1  # rows that belong together
+    view_words: Any = None  # of a shared vocabulary, the columns that each view's documents have
+
+    def corpus(self, n_topics: int, n_threads: int) -> _core.TopicCorpus:
+        """The counts sorted for the kernels."""
+        return _core.TopicCorpus(core_csr(self.counts), self.view_bounds, n_topics, self.group, n_threads)
+
+    def check_as_many(self, rows_fitted: int) -> None:
+        """Refuse documents that the parameters of a fit are not of."""
+        rows = self.counts.shape[0]
+        if rows != rows_fitted:
+            raise ValueError(
+                f"X: has {rows // self.group} rows, the model was fitted on {rows_fitted // self.group}"
+            )
+
+
+class TopicSweeps(Sweeps):
+    """EM over documents and words: PLSA, and JPLSA, whose groups of documents are one document.
+
+    The E step finds the objective of the parameters that it is given, so objectives lag.
+    """
+
+    lags = True
+
+    def __init__(self, model: Any, documents: Documents) -> None:
+        self.model, self.documents = model, documents
+        self.n_threads = resolve_threads(model.n_threads)
+
+    def identity(self) -> dict[str, Any]:
+        return topic_identity(self.model, self.documents)
+
+    def start(self, saved: State | None) -> None:
+        words, self.theta = (
+            first_parameters(self.model, self.documents) if saved is None else saved_parameters(saved)
+        )
+        self.words = _core.TopicWords(words, self.n_threads)
+        del words  # a table less in memory
+        self.corpus = self.documents.corpus(int(self.model.n_components), self.n_threads)
+
+    def step(self, sweep: int) -> float:
+        return plsa_sweep(self.model, self.corpus, self.words, self.theta, update=True)
+
+    def state(self) -> State:
+        return {"words": self.words.values(self.n_threads), "theta": self.theta}, {}
+
+    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
+        objective = plsa_sweep(self.model, self.corpus, self.words, self.theta, update=False)
+        if not going_on:
+            del self.corpus  # it has a table of its own
+        theta = self.theta.copy() if going_on else self.theta
+        return {**fitted_words(self.documents, self.words.values(self.n_threads)), "doc_topics_": theta}, objective
+
+
+def plsa_sweep(
+    model: Any, corpus: _core.TopicCorpus, words: _core.TopicWords, theta: Array, *, update: bool
+) -> float:
+    """One sweep over all documents, or a look at them. Returns the objective before it."""
+    threads = resolve_threads(model.n_threads)
+    return sum(_core.plsa_sweep(corpus, words, theta, float(model.alpha), float(model.beta), update, threads))
+
+
+def objective_of(model: Any, documents: Documents) -> float:
+    """The objective of a fitted model for the documents that it was fitted on."""
+    theta, threads = model.doc_topics_, resolve_threads(model.n_threads)
+    documents.check_as_many(len(theta))
+    words = _core.TopicWords(np.ascontiguousarray(model.word_topics_), threads)
+    return plsa_sweep(model, documents.corpus(theta.shape[1], threads), words, theta, update=False)
+
+
+def fitted_words(documents: Documents, words: Array) -> dict[str, Any]:
+    """The fitted attributes that all topic models have."""
+    attributes = {
+        "word_topics_": words,
+        "view_starts_": np.array(documents.view_bounds[:-1], np.int64),
+        "n_features_in_": documents.view_bounds[-1],
+        "_words_cache": {},
+    }
+    return attributes if documents.view_words is None else {**attributes, "view_words_": documents.view_words}
+
+
+def saved_parameters(saved: State) -> tuple[Array, Array]:
+    """Words and mixtures from a checkpoint, which then no longer holds the words."""
+    return saved[0].pop("words"), saved[0]["theta"]
+
+
+def topic_identity(model: Any, documents: Documents, *parameters: str) -> dict[str, Any]:
+    """What the checkpoint of a topic model is of; `parameters` are those that only it has."""
+    values = {name: getattr(model, name) for name in ("alpha", "beta", "init", *parameters)}
+    return {
+        "n_components": int(model.n_components),
+        **{k: v if isinstance(v, (str, type(None))) else float(v) for k, v in values.items()},
+        "random_state": seed_identity(model.random_state) if model.init == "random" else None,
+        "view_bounds": documents.view_bounds,
+        "X": rows_identity(documents.counts),
+    }
+
+
+def first_parameters(model: Any, documents: Documents) -> tuple[Array, Array]:
+    """Words and mixtures before the first sweep: all documents are uniform."""
+    n_topics, counts = int(model.n_components), documents.counts
+    frequencies = np.bincount(counts.indices, counts.data.astype(np.float64), counts.shape[1])
+    words = np.zeros((counts.shape[1], n_topics), np.float32)
+    if model.init == "random":
+        fill_dirichlet(words, seed_key(model.random_state), resolve_threads(model.n_threads))
+        words *= frequencies[:, None]
+    else:
+        for begin, end in pairwise(documents.view_bounds):
+            topics = frequency_blocks(frequencies[begin:end], n_topics)
+            dealt = np.flatnonzero(topics >= 0)
+            words[begin + dealt, topics[dealt]] = frequencies[begin + dealt]
+    words += np.float32(model.beta - 1 if model.beta > 1 else _WITHOUT_PRIOR)
+    for begin, end in pairwise(documents.view_bounds):
+        words[begin:end] /= words[begin:end].sum(axis=0, dtype=np.float64)
+    return words, np.full((counts.shape[0], n_topics), 1 / n_topics, np.float32)
+
+
+def frequency_blocks(frequencies: Array, n_topics: int) -> Array:
+    """The topic that each word begins in: words by falling frequency, in consecutive blocks of equal mass.
+
+    A block ends when it has its share of the mass that was left for it and those after it, so that a word of more
+    than a topic's share has one topic, not several of which all but one are empty. -1 for words that do not occur.
+    """
+    order = np.argsort(-frequencies, kind="stable")
+    order = order[frequencies[order] > 0]
+    topics = np.full(len(frequencies), -1, np.int64)
+    ends = np.cumsum(frequencies[order])
+    begin, done = 0, 0.0
+    for topic in range(n_topics):
+        if begin == len(order):
+            break
+        share = (ends[-1] - done) / (n_topics - topic)
+        # Equal shares of equal words must not depend on rounding.
+        end = int(np.searchsorted(ends, (done + share) * (1 - 1e-12))) + 1
+        end = len(order) if topic == n_topics - 1 else min(end, len(order))
+        topics[order[begin:end]] = topic
+        begin, done = end, float(ends[end - 1])
+    return topics
+
+
+def fill_dirichlet(out: Array, key: int, n_threads: int) -> None:
+    """Rows that are uniform on the simplex: exponentials, each half the squared length of two normals."""
+    _core.fill_normal(out, key, 0, n_threads)
+    other = np.empty_like(out)
+    _core.fill_normal(other, key, 1, n_threads)
+    np.square(out, out=out)
+    out += np.square(other, out=other)
+    out /= out.sum(axis=1, keepdims=True, dtype=np.float64)
