@@ -12,16 +12,16 @@ class Stop(Exception):
 
 
 def interrupted(model: Any, X: Any, after: int, error: BaseException | None = None) -> None:
-    """A fit that ends by an exception once this many sweeps are done."""
+    """A fit that ends by an exception once this many sweeps are done; a tuple has all arguments of fit."""
     error = error or Stop()
     calls = []
 
-    def callback(sweep, *_):
-        calls.append(sweep)
+    def callback(progress):
+        calls.append(progress.sweep)
         if len(calls) == after:
             raise error
 
     with pytest.raises(type(error)):
-        model.set_params(callback=callback).fit(X)
+        model.set_params(callback=callback).fit(*(X if isinstance(X, tuple) else (X,)))
     assert len(calls) == after
     model.set_params(callback=None)

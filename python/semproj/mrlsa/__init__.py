@@ -388,6 +388,9 @@ class RawRelations(_Relational):
         self._by_word = [matrix.T.tocsr() for matrix in slices]
         return self
 
+    def _check_saveable(self) -> None:
+        raise TypeError("RawRelations cannot be saved; fit it again")
+
     def _rows(self, columns: list[int], relation: str) -> Any:
         rows = self._by_word[self.relations_.index(relation)][columns]
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()

@@ -1,0 +1,207 @@
+"""Estimators that are not fitted on one matrix of rows, or that are fitted sweep by sweep.
+
+For each, how to make it, what to fit it on, and what it answers. The laws in this folder run over these lists: a
+new estimator is one more entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import semproj as sj
+from tests.support import random_counts
+from tests.support.relating import planted as planted_relations
+from tests.support.tensors import planted as planted_tensor
+from tests.support.tensors import sparse
+from tests.support.topics import corpus, merged, paired
+
+WORDS = [f"word{i}" for i in range(40)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, what it is fitted on, and what it answers."""
+
+    estimator: Any
+    data: Callable[[int], tuple[Any, ...]]  # from a seed to the arguments of fit
+    answers: Callable[[Any, tuple[Any, ...]], list[np.ndarray]]  # of a fitted model, given what it was fitted on
+    other: dict[str, Any] = field(default_factory=dict)  # a parameter with a value that makes another model
+    note: str = ""
+
+    def make(self, **parameters: Any) -> Any:
+        return clone(self.estimator).set_params(**parameters)
+
+    def fit(self, seed: int = 0, **parameters: Any) -> Any:
+        return self.make(**parameters).fit(*self.data(seed))
+
+    def __str__(self) -> str:
+        return type(self.estimator).__name__ + (f"-{self.note}" if self.note else "")
+
+
+def _rows(seed: int) -> tuple[Any, ...]:
+    return (random_counts(60, 40, 0.2, seed=seed, dtype=np.float64),)
+
+
+def _counts(seed: int) -> tuple[Any, ...]:
+    return (corpus(seed=seed),)
+
+
+def _views(seed: int) -> tuple[Any, ...]:
+    return (merged(paired(seed=seed)),)
+
+
+def _separate_views(seed: int) -> tuple[Any, ...]:
+    return (paired(words=(30, 25), seed=seed),)
+
+
+def _tensor(seed: int) -> tuple[Any, ...]:
+    return (sparse(planted_tensor((40, 35, 3), (8, 9, 3), noise=1.0, density=0.3, seed=seed)),)
+
+
+def _slices(seed: int) -> tuple[Any, ...]:
+    return (planted_relations(25, seed=seed)[2],)
+
+
+def _thesaurus(seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    relations = {
+        name: sp.random(60, 40, density, random_state=rng, format="csr", data_rvs=lambda n: np.ones(n))
+        for name, density in (("synonym", 0.1), ("antonym", 0.06))
+    }
+    return (sj.Thesaurus(WORDS, [f"entry{i}" for i in range(60)], relations),)
+
+
+def _texts(seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(WORDS[i] for i in rng.integers(0, 40, rng.integers(3, 9))) for _ in range(80)]
+
+
+def _translations(seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed + 1)
+    texts = _texts(seed)
+    translated = [[w if rng.random() < 0.8 else WORDS[rng.integers(40)] for w in text.split()] for text in texts]
+    return texts, [" ".join(words).replace("word", "wort") for words in translated]
+
+
+def _transform(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.transform(data[0])]
+
+
+def _transform_views(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.transform(x, view=i) for i, x in enumerate(data[0])]
+
+
+def _reconstruct(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.reconstruct(data[0].coords)]
+
+
+def _predict(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    i, j = np.triu_indices(data[0][0].shape[0], 1)
+    return [*(model.predict(i, j, slice=k) for k in range(2)), model.word_vectors_, model.perspective_vectors_]
+
+
+def _degrees(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [
+        np.stack([model.degree(word, WORDS, relation) for word in WORDS]) for relation in ("synonym", "antonym")
+    ]
+
+
+def _similarities(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.similarity(WORDS, WORDS)]
+
+
+def _translate(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    rows = sj.TermCounter().fit([*data[0], *data[1]]).transform(data[0]).astype(np.float32)
+    return [model.transform(rows).toarray(), model.transform(rows.astype(np.float64)).toarray()]
+
+
+def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    found = model.transform(data[0])
+    return [x.toarray() for x in (found if isinstance(found, list) else [found])]
+
+
+# Fitted sweep by sweep: all of them make seven sweeps or more.
+ITERATIVE = [
+    Case(sj.WTMF(5, reg=1.0, max_iter=7, random_state=0), _rows, _transform, {"reg": 2.0}),
+    Case(
+        sj.WTMF(5, reg=1.0, max_iter=7, orthogonality=1e-3, random_state=0),
+        _rows,
+        _transform,
+        {"reg": 2.0},
+        "OrMF",
+    ),
+    Case(sj.PLSA(4, max_iter=7, tol=0, random_state=0), _counts, _transform, {"alpha": 1.2}),
+    Case(
+        sj.PLSA(4, max_iter=7, tol=0, init="random", random_state=3), _counts, _transform, {"beta": 1.02}, "random"
+    ),
+    Case(sj.JPLSA(4, max_iter=7, tol=0, random_state=0), _views, _transform_views, {"alpha": 1.2}),
+    Case(
+        sj.JPLSA(4, max_iter=7, tol=0, vocabulary="separate", init="random", random_state=0),
+        _separate_views,
+        _transform_views,
+        {"n_components": 5},
+        "separate",
+    ),
+    Case(sj.CPLSA(4, max_iter=7, tol=0, random_state=0), _views, _transform_views, {"alpha": 1.2}),
+    Case(
+        sj.CPLSA(4, max_iter=7, tol=0, coupling=30.0, vocabulary="separate", init="random", random_state=0),
+        _separate_views,
+        _transform_views,
+        {"coupling": 20.0},
+        "separate",
+    ),
+    Case(sj.Tucker((8, 9, 3), tol=0, max_iter=7, random_state=0), _tensor, _reconstruct, {"ranks": (8, 8, 3)}),
+    Case(
+        sj.Tucker((8, 9, 3), init="random", tol=0, max_iter=7, random_state=0),
+        _tensor,
+        _reconstruct,
+        {"init": "hosvd"},
+        "random",
+    ),
+    Case(sj.MRLSA(8, tol=0, max_iter=7, random_state=0), _thesaurus, _degrees, {"polarity": 0.25}),
+    Case(
+        sj.BPTF(3, burn_in=2, n_samples=5, checkpoint_every=1, random_state=0),
+        _slices,
+        _predict,
+        {"n_components": 2},
+    ),
+    Case(
+        sj.BPTF(
+            3,
+            burn_in=3,
+            n_samples=2,
+            thin=2,
+            zeros=0.5,
+            asymmetric=[1],
+            held_out=0.1,
+            dtype="float64",
+            checkpoint_every=1,
+            random_state=0,
+        ),
+        _slices,
+        _predict,
+        {"held_out": 0.2},
+        "thinned",
+    ),
+]
+
+# Models of words, and of tensors, are among them; these are solved at once.
+WORD_MODELS = [
+    Case(sj.PILSA(6, random_state=0), _thesaurus, _similarities, {"n_components": 5}),
+    Case(sj.RawRelations(), _thesaurus, _degrees, {"polarity": 0.5}),
+]
+
+# From text.
+TEXT_MODELS = [
+    Case(sj.WordByWord(min_cooccurrence=1), _translations, _translate, {"model1_iter": 1}),
+    Case(sj.TermCounter(), lambda seed: (_texts(seed),), _count, {"ngram_range": (1, 2)}),
+    Case(sj.MultiTermCounter(), lambda seed: (list(_translations(seed)),), _count, {"vocabulary": "separate"}),
+]
+
+CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS]
