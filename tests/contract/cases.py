@@ -205,3 +205,40 @@ TEXT_MODELS = [
 ]
 
 CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS]
+
+
+@dataclass(frozen=True)
+class Built:
+    """Something that is not fitted but made, from a seed for its data and a number of threads."""
+
+    build: Callable[[int, int], Any]
+    answers: Callable[[Any], list[np.ndarray]]
+
+    def __str__(self) -> str:
+        return type(self.build(0, 1)).__name__
+
+
+def _encoder(seed: int, n_threads: int) -> sj.Encoder:
+    counter, weighting = sj.TermCounter(n_threads=n_threads), sj.LogTfIdf(n_threads=n_threads)
+    rows = weighting.fit_transform(counter.fit_transform(_texts(seed)))
+    return sj.Encoder(counter, weighting, sj.LSA(5, random_state=0, n_threads=n_threads).fit(rows))
+
+
+def _space(seed: int, n_threads: int) -> sj.ContextSpace:
+    return sj.ContextSpace.from_corpus(_texts(seed), n_components=5, n_threads=n_threads)
+
+
+def _extended(seed: int, n_threads: int) -> sj.ExtendedWordSpace:
+    vectors = np.random.default_rng(seed).standard_normal((20, 5))
+    return sj.ExtendedWordSpace(WORDS[:20], vectors, context=_space(seed, n_threads), n_threads=n_threads)
+
+
+BUILT = [
+    Built(_encoder, lambda encoder: [encoder.encode(_texts(9))]),
+    Built(_space, lambda space: [space.vectors]),
+    Built(_extended, lambda space: [space.embed(WORDS).vectors]),
+    Built(
+        lambda seed, n_threads: _thesaurus(seed)[0],
+        lambda thesaurus: [thesaurus[name].toarray() for name in ("synonym", "antonym")],
+    ),
+]
