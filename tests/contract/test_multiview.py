@@ -16,7 +16,7 @@ from tests.support import all_at_once, same_bits
 from tests.support.multiview import aligned_documents
 
 # Mixtures of topics: not a product with a matrix, and kept as float32 whatever comes.
-TOPICS = sj.JPLSA
+TOPICS = (sj.JPLSA, sj.CPLSA)
 
 CLASSES = [sj.OPCA, sj.CCA, sj.DDA]
 SHARED_COLUMNS = [sj.OPCA, sj.DDA]  # one vocabulary for all views

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import semproj as sj
+from semproj.stopping import Progress
 
 
 def told(scores, **options):
-    """A stopping that has been told of states 1, 2, ..., whose scores these are, and when it said to stop."""
-    stopping = sj.EarlyStopping(lambda state: scores[state - 1], **options)
+    """A stopping that has been told of models 1, 2, ..., whose scores these are, and when it said to stop."""
+    stopping = sj.EarlyStopping(lambda model: scores[model - 1], **options)
     for sweep in range(1, len(scores) + 1):
-        if stopping(sweep, sweep, 0.0):
+        if stopping(Progress(sweep, 0.0, lambda sweep=sweep: sweep)):
             return stopping, sweep
     return stopping, None
 
@@ -50,9 +51,11 @@ def test_the_best_model_is_kept_as_it_was():
 
 def test_word_vectors_of_wtmf():
     rows = np.random.default_rng(0).poisson(1.0, (30, 12)).astype(np.float32)
-    stopping = sj.EarlyStopping(lambda vectors: -float(np.abs(vectors).sum()), patience=2)
+    stopping = sj.EarlyStopping(lambda model: -float(np.abs(model.word_vectors_).sum()), patience=2)
     sj.WTMF(3, random_state=0, tol=0, callback=stopping).fit(rows)
-    assert stopping.best_.shape == (12, 3)
+    assert stopping.best_.word_vectors_.shape == (12, 3)
+    best = sj.WTMF(3, random_state=0, tol=0, max_iter=stopping.best_sweep_).fit(rows)
+    assert stopping.best_.word_vectors_.tobytes() == best.word_vectors_.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +70,6 @@ def test_wrong_arguments(options, name):
 
 
 def test_a_score_must_be_a_number():
-    stopping = sj.EarlyStopping(lambda state: float("nan"))
+    stopping = sj.EarlyStopping(lambda model: float("nan"))
     with pytest.raises(ValueError, match="score: is not a number after sweep 1"):
-        stopping(1, None, 0.0)
+        stopping(Progress(1, 0.0, lambda: None))

@@ -31,9 +31,9 @@ class TestAgainstTheReference:
         assert len(seen) == 4
         for (_, before, _), (_, after, value) in itertools.pairwise(seen):
             P, Q, expected = reference.sweep(cells, before.T.astype(np.float64), **options)
+            P, Q = reference.oriented(P, Q)
             assert relative_error(after.T, P) < tolerance
             assert value == pytest.approx(expected, rel=tolerance)
-        P, Q = reference.oriented(P, Q)
         assert relative_error(model.components_, P) < tolerance
         assert relative_error(model.sentence_vectors_, Q.T) < tolerance
 

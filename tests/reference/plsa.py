@@ -108,13 +108,13 @@ def sweep(
 def fit(
     counts: np.ndarray, n_topics: int, n_sweeps: int, *, alpha: float, beta: float, blocks: list[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    """theta and phi after these sweeps, and the objective before each."""
+    """theta and phi after these sweeps, and the objective after each."""
     blocks = blocks or [0, counts.shape[1]]
     theta, phi = start(counts, n_topics, beta, blocks)
     history = []
     for _ in range(n_sweeps):
-        history.append(objective(counts, theta, phi, alpha, beta))
         theta, phi = sweep(counts, theta, phi, alpha, beta, blocks)
+        history.append(objective(counts, theta, phi, alpha, beta))
     return theta, phi, history
 
 
@@ -233,13 +233,14 @@ def coupled_fit(
     blocks: list[int] | None = None,
     projection=project,
 ) -> tuple[Pair, np.ndarray, list[float]]:
-    """thetas and phi of CPLSA after these sweeps, and the objective before each."""
+    """thetas and phi of CPLSA after these sweeps, and the objective after each."""
     blocks = blocks or [0, counts[0].shape[1]]
     both, phi = start(np.vstack(counts), n_topics, beta, blocks)
     theta = (both[: len(counts[0])], both[len(counts[0]) :])
+    dual = projection(theta, phi, counts, coupling, norm)[0]
     history = []
     for _ in range(n_sweeps):
+        theta, phi = coupled_sweep(counts, theta, phi, alpha, beta, blocks, dual)
         dual = projection(theta, phi, counts, coupling, norm)[0]
         history.append(tilted_likelihood(theta, phi, counts, dual) + log_prior(np.vstack(theta), phi, alpha, beta))
-        theta, phi = coupled_sweep(counts, theta, phi, alpha, beta, blocks, dual)
     return theta, phi, history

@@ -130,7 +130,7 @@ def vectors(model: Any) -> np.ndarray:
         i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
         return np.array([model.predict(i, j, slice=k) for k in range(2)])
     rows = sj.TermCounter().fit(TEXTS).transform(QUERY)
-    if isinstance(model, sj.JPLSA) and model.vocabulary == "separate":
+    if isinstance(model, (sj.JPLSA, sj.CPLSA)) and model.vocabulary == "separate":
         return np.vstack([model.transform(rows, view=view) for view in range(2)])
     result = model.transform(rows)
     return result if isinstance(result, np.ndarray) else result.toarray()

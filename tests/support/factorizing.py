@@ -51,9 +51,13 @@ def dense_objective(model: WTMF, X: sp.csr_matrix) -> float:
 
 
 def history(model: WTMF, X: sp.csr_matrix) -> list[tuple[int, np.ndarray, float]]:
-    """What a callback is told during the fit; the sign rule comes after it."""
+    """Sweeps, word vectors and objectives, as a callback is told of them during the fit."""
     seen = []
-    model.set_params(callback=lambda sweep, vectors, value: seen.append((sweep, vectors.copy(), value))).fit(X)
+
+    def note(progress):
+        seen.append((progress.sweep, progress.model.word_vectors_, progress.objective))
+
+    model.set_params(callback=note).fit(X)
     return seen
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from semproj import CPLSA, JPLSA, PLSA
+from semproj import CPLSA, PLSA, _core
 from tests.reference import plsa as reference
 from tests.support import same_bits
 
@@ -146,6 +147,21 @@ def assert_climbs(values: np.ndarray, tokens: float) -> None:
     assert values[-1] > values[0]
 
 
+def objectives_with_start(model: Any, X: Any) -> np.ndarray:
+    """Fit, and return the objective before the first sweep, which only the kernel tells, and after each."""
+    name = "cplsa_sweep" if isinstance(model, CPLSA) else "plsa_sweep"
+    kernel, results = getattr(_core, name), []
+
+    def noted(*arguments):
+        results.append(kernel(*arguments))
+        return results[-1]
+
+    with mock.patch.object(_core, name, noted):
+        model.fit(X)
+    likelihood, prior = results[0][:2]
+    return np.array([likelihood + prior, *model.objective_])
+
+
 def matched_distance(phi: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """L1 distance of each planted topic from the topic that goes with it, in the best matching."""
     distances = np.abs(truth[:, None, :] - phi[None, :, :]).sum(axis=2)
@@ -171,7 +187,7 @@ def true_objective(model: Any, X: Any) -> float:
     """By the reference, at the fitted parameters; for CPLSA with an exact projection."""
     phi, priors = model.components_.astype(np.float64), (model.alpha, model.beta)
     theta = [t.astype(np.float64) for t in documents(model)]
-    if isinstance(model, PLSA) and not isinstance(model, JPLSA | CPLSA):
+    if isinstance(model, PLSA):
         return reference.objective(dense(X), theta[0], phi, *priors)
     wide, _ = reference.placed(dense(X), model.vocabulary)
     if isinstance(model, CPLSA):
