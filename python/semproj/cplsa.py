@@ -155,6 +155,7 @@ callback, random_state, n_threads, progress
         """
         self._check_parameters()
         documents = self._documents(self._views(X))
+        self.__dict__.pop("view_words_", None)  # of a fit before, with a shared vocabulary
         fit_by_sweeps(self, _CoupledSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
         return self
 

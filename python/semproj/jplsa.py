@@ -100,6 +100,7 @@ random_state, n_threads, progress
         """
         self._check_parameters()
         documents = _joined(self._views(X), separate=self._separate)
+        self.__dict__.pop("view_words_", None)  # of a fit before, with a shared vocabulary
         fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
         return self
 

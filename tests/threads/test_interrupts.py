@@ -27,8 +27,8 @@ SETUP = """
         return sp.csr_matrix((data, indices, np.arange(0, n * length + 1, length)), shape=(n, terms))
     def views(*shape):
         return [rows(*shape), rows(*shape)]
-    def texts(n, words=200_000):
-        return [" ".join(f"w{i}" for i in rng.integers(0, words, 2000)) for _ in range(n)]
+    def texts(n, words=200_000, length=2000):
+        return [" ".join(f"w{i}" for i in rng.integers(0, words, length)) for _ in range(n)]
     def thesaurus(n, length, words):
         relations = {name: rows(n, length, words) for name in ("synonym", "antonym")}
         return sj.Thesaurus([f"w{i}" for i in range(words)], [str(i) for i in range(n)], relations)
@@ -105,10 +105,10 @@ FITS = {
     "PILSA": ("(5)", "thesaurus(90, 5, 60)", "n_components=400", "thesaurus(60_000, 40, 30_000)"),
     "BPTF": ("(3, n_samples=5)", "[cells(300, 40)]", "n_components=60", "[cells(1_000_000, 30_000)]"),
     "WordByWord": (
-        "(min_cooccurrence=1, max_length=10_000)",
-        "*[texts(9, 50)] * 2",
+        "(min_cooccurrence=1)",
+        "*[texts(90, 50, 9)] * 2",
         "model1_iter=10**6, model1_tol=0.0",
-        "*[texts(200, 5_000)] * 2",
+        "*[texts(20_000, 5_000, 20)] * 2",
     ),
     "TermCounter": ("()", "texts(2, 50)", "ngram_range=(1, 2)", "texts(200) * 500"),
     "MultiTermCounter": ("()", "[texts(2, 50)] * 2", "ngram_range=(1, 2)", "[texts(200) * 500] * 2"),

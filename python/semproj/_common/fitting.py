@@ -116,10 +116,7 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     with progress_bar(estimator.progress, name, max_iter, "sweep") as bar:
         bar.update(done)
         while done < max_iter and not stopped and not has_converged(objectives, tol, falls=sweeps.falls):
-            objective = float(sweeps.step(done + 1))
-            if not np.isfinite(objective):
-                what = f"{sweeps.argument}: the objective is {objective} in sweep {done + 1}"
-                raise ValueError(f"{what}; values are too large")
+            objective = _finite(sweeps.step(done + 1), sweeps, done + 1)
             done += 1
             if done > 1 or not sweeps.lags:
                 objectives.append(objective)
@@ -153,10 +150,17 @@ def _tell(estimator: Any, sweeps: Sweeps, done: int, objectives: list[float]) ->
 
 def _set_fitted(model: Any, sweeps: Sweeps, done: int, objectives: list[float], *, going_on: bool) -> None:
     attributes, objective = sweeps.finish(going_on=going_on)
-    model.objective_ = np.array([*objectives, objective] if sweeps.lags and done else objectives)
+    model.objective_ = np.array([*objectives, _finite(objective, sweeps, done)] if sweeps.lags else objectives)
     model.n_iter_ = done
     for name, value in attributes.items():
         setattr(model, name, value)
+
+
+def _finite(objective: float, sweeps: Sweeps, sweep: int) -> float:
+    if not np.isfinite(objective):
+        what = f"{sweeps.argument}: the objective is {objective} in sweep {sweep}"
+        raise ValueError(f"{what}; values are too large")
+    return float(objective)
 
 
 def has_converged(objectives: list[float], tol: float, *, falls: bool = False) -> bool:
