@@ -126,15 +126,19 @@ def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     return [x.toarray() for x in (found if isinstance(found, list) else [found])]
 
 
+def _float32(seed: int) -> tuple[Any, ...]:
+    return (_rows(seed)[0].astype(np.float32),)
+
+
 # Fitted sweep by sweep: all of them make seven sweeps or more.
 ITERATIVE = [
     Case(sj.WTMF(5, reg=1.0, max_iter=7, random_state=0), _rows, _transform, {"reg": 2.0}),
     Case(
         sj.WTMF(5, reg=1.0, max_iter=7, orthogonality=1e-3, random_state=0),
-        _rows,
+        _float32,
         _transform,
         {"reg": 2.0},
-        "OrMF",
+        "OrMF-float32",
     ),
     Case(sj.PLSA(4, max_iter=7, tol=0, random_state=0), _counts, _transform, {"alpha": 1.2}),
     Case(

@@ -84,6 +84,15 @@ class TestTolerance:
             assert case.fit(max_iter=60, tol=0).n_iter_ == 60
 
 
+def test_progress_is_shown_only_if_asked_for(case, capsys):
+    silent = case.fit()
+    assert capsys.readouterr().err == ""
+    assert_same_fit(case.fit(progress=True), silent)
+    shown = capsys.readouterr().err
+    assert ("Tucker" if isinstance(silent, sj.MRLSA) else type(silent).__name__) in shown
+    assert "7/7" in shown
+
+
 class TestCallback:
     def test_is_told_of_every_sweep(self, case):
         told, data = [], case.data(0)
@@ -227,6 +236,13 @@ class TestCheckpoint:
         resumed = case.make(checkpoint=path)
         assert sweeps_of(resumed, case.data(0)) == [6, 7]
         assert_same_fit(resumed, case.fit())
+
+    def test_goes_on_with_a_tolerance(self, case, path):
+        if "tol" not in case.estimator.get_params():
+            pytest.skip("a chain does not converge")
+        whole = case.fit(max_iter=40, tol=1e-3)
+        interrupted(case.make(checkpoint=path, max_iter=40, tol=1e-3), case.data(0), 2)
+        assert_same_fit(case.fit(checkpoint=path, max_iter=40, tol=1e-3), whole)
 
     def test_threads_and_progress_may_differ(self, case, path, capsys):
         interrupted(case.make(checkpoint=path, n_threads=1), case.data(0), 4)

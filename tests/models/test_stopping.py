@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import semproj as sj
@@ -37,25 +36,6 @@ def test_scores_are_apart():
 
 def test_negative_scores():
     assert told([-5, -4, -6])[0].best_ == 2
-
-
-def test_the_best_model_is_kept_as_it_was():
-    counts = np.random.default_rng(0).poisson(1.0, (30, 12))
-    stopping = sj.EarlyStopping(lambda model: -abs(model.n_iter_ - 3), patience=4)
-    model = sj.PLSA(3, init="random", random_state=0, tol=0, callback=stopping).fit(counts)
-    assert model.n_iter_ == 7
-    three = sj.PLSA(3, init="random", random_state=0, tol=0, max_iter=3).fit(counts)
-    assert stopping.best_.word_topics_.tobytes() == three.word_topics_.tobytes()
-    assert stopping.best_.doc_topics_.tobytes() == three.doc_topics_.tobytes()
-
-
-def test_word_vectors_of_wtmf():
-    rows = np.random.default_rng(0).poisson(1.0, (30, 12)).astype(np.float32)
-    stopping = sj.EarlyStopping(lambda model: -float(np.abs(model.word_vectors_).sum()), patience=2)
-    sj.WTMF(3, random_state=0, tol=0, callback=stopping).fit(rows)
-    assert stopping.best_.word_vectors_.shape == (12, 3)
-    best = sj.WTMF(3, random_state=0, tol=0, max_iter=stopping.best_sweep_).fit(rows)
-    assert stopping.best_.word_vectors_.tobytes() == best.word_vectors_.tobytes()
 
 
 @pytest.mark.parametrize(

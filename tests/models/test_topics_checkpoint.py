@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
-import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
-from tests.support.interrupting import Stop, interrupted
+from tests.support.interrupting import interrupted
 from tests.support.projecting import with_indices
 from tests.support.topics import assert_same_fit, data_of, make, of_vocabulary, paired
 
@@ -31,34 +28,6 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("cls", CLASSES)
 class TestResumed:
-    @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
-    @pytest.mark.parametrize("options", [{}, {"tol": 1e-9}, {"init": "random", "random_state": 3}], ids=str)
-    def test_as_if_never_interrupted(self, cls, options, error, path):
-        X = data_of(cls)
-        interrupted(make(cls, checkpoint=path, **options), X, 4, error)
-        resumed = make(cls, checkpoint=path, **options)
-        sweeps = sweeps_of(resumed, X)
-        assert sweeps == [5, 6, 7], "it went on from where it was, not from the beginning"
-        assert_same_fit(resumed, make(cls, **options).fit(X))
-
-    def test_twice(self, cls, path):
-        X = data_of(cls)
-        for after in (2, 2):
-            interrupted(make(cls, checkpoint=str(path)), X, after)
-        assert_same_fit(make(cls, checkpoint=path).fit(X), make(cls).fit(X))
-
-    def test_whole_fits_with_a_checkpoint_are_the_same(self, cls, path):
-        X = data_of(cls)
-        for _ in range(2):  # whether the file is there or not
-            assert_same_fit(make(cls, checkpoint=path).fit(X), make(cls).fit(X))
-
-    def test_more_sweeps_of_a_finished_fit(self, cls, path):
-        X = data_of(cls)
-        make(cls, checkpoint=path, max_iter=3).fit(X)
-        longer = make(cls, checkpoint=path)
-        assert len(sweeps_of(longer, X)) == 4
-        assert_same_fit(longer, make(cls).fit(X))
-
     def test_threads_progress_and_fold_in_may_differ(self, cls, path):
         X = data_of(cls)
         interrupted(make(cls, checkpoint=path, n_threads=1), X, 4)
@@ -71,28 +40,6 @@ class TestResumed:
         interrupted(make(cls, checkpoint=path), X, 4)
         wide = [with_indices(x, np.int64) for x in X] if isinstance(X, list) else with_indices(X, np.int64)
         assert_same_fit(make(cls, checkpoint=path).fit(wide), make(cls).fit(X))
-
-    def test_killed(self, cls, path, run_python):
-        """A process that ends without a word leaves a checkpoint, too."""
-        done = run_python(
-            f"""
-            import os, signal
-            import semproj as sj
-            from tests.support.topics import data_of, make
-            calls = []
-            def die(progress):
-                calls.append(progress.sweep)
-                if len(calls) == 4:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            make(sj.{cls.__name__}, checkpoint={str(path)!r}, callback=die).fit(data_of(sj.{cls.__name__}))
-            """,
-            check=False,
-        )
-        assert done.returncode == -9
-        X = data_of(cls)
-        resumed = make(cls, checkpoint=path)
-        assert len(sweeps_of(resumed, X)) == 3
-        assert_same_fit(resumed, make(cls).fit(X))
 
 
 def test_warm_dual_variables_are_in_the_checkpoint(path):
@@ -176,41 +123,3 @@ class TestRefused:
         X = of_vocabulary(paired(), "shared")
         interrupted(make(JPLSA, checkpoint=path), X, 4)
         self.check(make(CPLSA, checkpoint=path), X, path)
-
-    @pytest.mark.parametrize("keep", [0, 5, 100, -1, -100])
-    def test_truncated(self, keep, path):
-        X = data_of(PLSA)
-        interrupted(make(checkpoint=path), X, 4)
-        path.write_bytes(path.read_bytes()[:keep])
-        self.check(make(checkpoint=path), X, path)
-
-    def test_damaged_and_foreign(self, path):
-        X = data_of(PLSA)
-        interrupted(make(checkpoint=path), X, 4)
-        raw = bytearray(path.read_bytes())
-        raw[-40] ^= 1
-        foreign = path.with_name("foreign")
-        make().fit(X).save(foreign)
-        for content in (bytes(raw), b"not a checkpoint", foreign.read_bytes()):
-            path.write_bytes(content)
-            self.check(make(checkpoint=path), X, path)
-
-
-def test_nothing_else_in_the_folder(path):
-    interrupted(make(checkpoint=path), data_of(PLSA), 3)
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_a_folder_that_does_not_exist(tmp_path):
-    model = make().fit(data_of(PLSA))
-    before = pickle.loads(pickle.dumps(model))
-    with pytest.raises(OSError, match="nowhere"):
-        model.set_params(checkpoint=tmp_path / "nowhere" / "state").fit(data_of(PLSA, seed=3))
-    assert_same_fit(model, before)
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_a_model_with_a_checkpoint_can_be_saved(cls, path, tmp_path):
-    model = make(cls, checkpoint=path).fit(data_of(cls))
-    model.save(tmp_path / "model")
-    assert sj.load(tmp_path / "model").checkpoint is None

@@ -171,84 +171,6 @@ def test_files(cls, vocabulary, tmp_path):
 
 @pytest.mark.parametrize("cls", CLASSES)
 class TestEarlyStopping:
-    def test_tol(self, cls):
-        """The rise that ended it is the first below the tolerance, as a part of the objective. The next sweep
-        finds that out."""
-        X = data_of(cls)
-        whole = make(cls, max_iter=120).fit(X).objective_
-        tol = 1e-3
-        stopped = make(cls, max_iter=120, tol=tol).fit(X)
-        n = stopped.n_iter_
-        assert 2 < n < 120
-        assert same_bits(stopped.objective_, whole[:n])
-        rises = np.diff(whole) / np.abs(whole[:-1])
-        sweep = int(np.flatnonzero(rises < tol)[0]) + 2  # the first rise is the second sweep's
-        assert n == sweep + 1
-
-    def test_zero_never_stops(self, cls):
-        assert make(cls, max_iter=150).fit(data_of(cls, n=6)).n_iter_ == 150
-
-    def test_callback_sees_every_sweep(self, cls):
-        X, seen = data_of(cls), []
-
-        def note(progress):
-            words, vectors = progress.model.word_topics_.copy(), progress.model.transform(rows_of(X))
-            seen.append((progress.sweep, words, progress.objective, vectors))
-
-        model = make(cls, callback=note).fit(X)
-        assert [sweep for sweep, *_ in seen] == list(range(1, 8))
-        assert [value for _, _, value, _ in seen] == model.objective_.tolist()
-        for n in (1, 4, 7):
-            stopped = make(cls, max_iter=n).fit(X)
-            assert same_bits(seen[n - 1][1], np.ascontiguousarray(stopped.word_topics_))
-            assert same_bits(seen[n - 1][3], stopped.transform(rows_of(X)))
-
-    def test_true_stops(self, cls):
-        X, calls = data_of(cls), []
-
-        def enough(progress):
-            calls.append(progress.sweep)
-            return len(calls) == 3
-
-        model = make(cls, callback=enough).fit(X)
-        assert len(calls) == model.n_iter_ == len(model.objective_) == 3
-        stopped = make(cls, max_iter=3).fit(X)
-        assert_same_fit(model, stopped)
-        assert same_bits(transformed(model, X)[0], transformed(stopped, X)[0])
-
-    @pytest.mark.parametrize("answer", [None, False, 0])
-    def test_anything_else_goes_on(self, cls, answer):
-        assert make(cls, callback=lambda progress: answer).fit(data_of(cls)).n_iter_ == 7
-
-    def test_models_can_be_kept(self, cls, tmp_path):
-        """They are those of their sweep, whatever the fit does afterwards, also when it is not the first."""
-        X, kept = data_of(cls), []
-        model = make(cls).fit(X)
-        model.set_params(callback=lambda progress: kept.append(progress.model), max_iter=5).fit(X)
-        for n in (1, 3, 5):
-            stopped, mine = make(cls, max_iter=n).fit(X), kept[n - 1]
-            assert mine.n_iter_ == n
-            assert_same_fit(mine, stopped)
-            assert mine.objective(X) == stopped.objective(X)
-            if cls is CPLSA:
-                assert mine.projection_ == stopped.projection_
-                for name in ("multipliers_", "gaps_", "converged_"):
-                    assert same_bits(getattr(mine, name), getattr(stopped, name)), name
-            mine.save(tmp_path / "kept.safetensors")
-            assert sj.load(tmp_path / "kept.safetensors").n_iter_ == n
-
-    def test_a_callback_that_fails(self, cls):
-        X = data_of(cls)
-        model = make(cls).fit(X)
-        before = pickle.loads(pickle.dumps(model))
-
-        def fail(progress):
-            raise KeyError("mine")
-
-        with pytest.raises(KeyError, match="mine"):
-            model.set_params(callback=fail).fit(data_of(cls, seed=3))
-        assert_same_fit(model, before)
-
     def test_stopped_by_other_documents(self, cls):
         """What a user does to stop early: measure held-out documents after each sweep."""
         X, held_out, values = data_of(cls, n=60), rows_of(data_of(cls, n=30, seed=1)), []
@@ -262,16 +184,6 @@ class TestEarlyStopping:
         assert values[-1] == model.perplexity(held_out)
         assert values[-1] > values[-2]
         assert values[0] == make(cls, max_iter=1).fit(X).perplexity(held_out)
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_progress(cls, capsys):
-    make(cls).fit(data_of(cls))
-    assert capsys.readouterr().err == ""
-    make(cls, progress=True).fit(data_of(cls))
-    shown = capsys.readouterr().err
-    assert cls.__name__ in shown
-    assert "7/7" in shown
 
 
 PARAMETERS = [
@@ -391,18 +303,6 @@ class TestWrongCounts:
         fewer = [x[:-1] for x in X] if isinstance(X, list) else X[:-1]
         with pytest.raises(ValueError, match="X"):
             model.objective(fewer)
-
-    def test_ctrl_c_in_a_callback(self, cls):
-        X = data_of(cls)
-        model = make(cls).fit(X)
-        before = pickle.loads(pickle.dumps(model))
-
-        def interrupt(progress):
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            model.set_params(callback=interrupt).fit(data_of(cls, seed=3))
-        assert_same_fit(model, before)
 
 
 @pytest.mark.parametrize("cls", [JPLSA, CPLSA])

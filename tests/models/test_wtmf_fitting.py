@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import semproj as sj
@@ -79,93 +77,6 @@ class TestResults:
         np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-5)
 
 
-class TestEarlyStopping:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_tol(self, dtype):
-        X = corpus(dtype=dtype)
-        whole = make(max_iter=60).fit(X).objective_
-        stopped = make(max_iter=60, tol=1e-3).fit(X)
-        n = stopped.n_iter_
-        assert 2 < n < 60
-        assert same_bits(stopped.objective_, whole[:n])
-        falls = -np.diff(whole) / whole[:-1]
-        assert falls[n - 2] < 1e-3
-        assert (falls[: n - 2] >= 0.999e-3).all()
-        assert same_bits(stopped.components_, make(max_iter=n).fit(X).components_)
-
-    def test_zero_tol_never_stops(self):
-        X = sp.csr_matrix(np.ones((4, 3)))
-        assert make(max_iter=300, tol=0.0).fit(X).n_iter_ == 300  # long after nothing changes
-
-
-class TestCallback:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_sees_every_sweep(self, dtype):
-        X, seen = corpus(dtype=dtype), []
-        model = make(callback=lambda progress: seen.append((progress.sweep, progress.objective, progress.model)))
-        model.fit(X)
-        assert [sweep for sweep, _, _ in seen] == list(range(1, 8))
-        assert [value for _, value, _ in seen] == model.objective_.tolist()
-        for n, _, shown in seen:
-            assert shown.word_vectors_.dtype == dtype
-            assert shown.word_vectors_.shape == (40, 5)
-            if n in (1, 4, 7):
-                ended = make(max_iter=n).fit(X)
-                assert_same_fit(shown, ended)
-                assert same_bits(shown.transform(X), ended.transform(X))
-
-    def test_true_stops(self):
-        X, calls = corpus(), []
-
-        def enough(progress):
-            calls.append(progress.sweep)
-            return len(calls) == 3
-
-        model = make(callback=enough).fit(X)
-        assert len(calls) == model.n_iter_ == len(model.objective_) == 3
-        assert same_bits(model.components_, make(max_iter=3).fit(X).components_)
-        assert same_bits(model.sentence_vectors_, model.transform(X))
-
-    @pytest.mark.parametrize("answer", [None, False, 0])
-    def test_anything_else_goes_on(self, answer):
-        assert make(callback=lambda progress: answer).fit(corpus()).n_iter_ == 7
-
-    def test_cannot_change_the_fit(self):
-        """What a callback is shown is not the memory that the fit works in."""
-
-        def spoil(progress):
-            for name in ("word_vectors_", "sentence_vectors_", "objective_"):
-                getattr(progress.model, name)[:] = 0
-
-        assert_same_fit(make(callback=spoil).fit(corpus()), make().fit(corpus()))
-
-    def test_may_keep_what_it_sees(self):
-        kept, copied = [], []
-
-        def keep(progress):
-            kept.append(progress.model)
-            copied.append(copy.deepcopy(progress.model))
-
-        make(callback=keep).fit(corpus())
-        assert len(kept) == 7
-        for a, b in zip(kept, copied, strict=True):
-            assert_same_fit(a, b)
-
-    @pytest.mark.parametrize("error", [RuntimeError("enough"), KeyboardInterrupt()], ids=["error", "ctrl-c"])
-    def test_that_raises_keeps_the_previous_fit(self, error):
-        X = corpus()
-        model = make().fit(X)
-        before = pickle.loads(pickle.dumps(model))
-
-        def fail(progress):
-            raise error
-
-        with pytest.raises(type(error)):
-            model.set_params(callback=fail).fit(corpus(70, 50, seed=1))
-        assert_same_fit(model, before)
-        assert same_bits(model.transform(X), before.transform(X))
-
-
 class TestWarmStart:
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("options", [{}, {"orthogonality": 1e-3}, {"missing_weight": 0}], ids=str)
@@ -226,18 +137,6 @@ class TestFiles:
         assert same_bits(np.array(loaded.word_vectors_), np.array(model.word_vectors_))
         assert_same_fit(loaded.fit(X), model)
 
-    def test_with_a_callback(self, tmp_path):
-        """A function cannot be saved: it is left out or refused by its name, and a file is whole or not there."""
-        model = make(callback=print_nothing).fit(corpus())
-        try:
-            model.save(tmp_path / "m")
-        except TypeError as error:
-            assert "callback" in str(error)  # noqa: PT017
-            assert not list(tmp_path.iterdir())
-        else:
-            assert sj.load(tmp_path / "m").callback is None
-        assert_same_fit(pickle.loads(pickle.dumps(model)), model)
-
     def test_not_fitted(self, tmp_path):
         model = make()
         for call in (
@@ -248,19 +147,6 @@ class TestFiles:
             with pytest.raises(NotFittedError):
                 call()
         assert not hasattr(model, "word_vectors_")
-
-
-def print_nothing(progress):
-    """A callback that pickle finds again."""
-
-
-def test_progress(capsys):
-    make().fit(corpus())
-    assert capsys.readouterr().err == ""
-    make(progress=True).fit(corpus())
-    shown = capsys.readouterr().err
-    assert "WTMF" in shown
-    assert "7/7" in shown
 
 
 PARAMETERS = [
