@@ -15,9 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks.papers import relatedness, thesauri, zhang2014  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
-from benchmarks.papers.zhang2014_draw import last_draw, with_metric  # noqa: E402
+from benchmarks.papers.thesauri import relatedness, zhang2014  # noqa: E402
+from benchmarks.papers.thesauri.resources import COMBINED, EXPANDED, FALLOWS, ROGET  # noqa: E402
+from benchmarks.papers.thesauri.zhang2014_draw import last_draw, with_metric  # noqa: E402
 from semproj import BPTF  # noqa: E402
 from semproj.tasks import ClosestOpposite  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
@@ -63,11 +64,11 @@ def data(tmp_path_factory) -> Path:
             table.append(
                 f"{mine[0]}\t{mine[3]}|{theirs[0]}\t{theirs[2]}"
             )  # a synonym that is an antonym elsewhere
-    write_lines(folder / thesauri.ROGET[0], synonyms)
-    write_lines(folder / thesauri.ROGET[1], antonyms)
-    write_lines(folder / thesauri.EXPANDED, antonyms[::2])
-    write_lines(folder / thesauri.COMBINED, antonyms)
-    write_lines(folder / thesauri.FALLOWS, table)
+    write_lines(folder / ROGET[0], synonyms)
+    write_lines(folder / ROGET[1], antonyms)
+    write_lines(folder / EXPANDED, antonyms[::2])
+    write_lines(folder / COMBINED, antonyms)
+    write_lines(folder / FALLOWS, table)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(NEW + 1)]
     write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     # Opposites have like contexts, but not the same.
@@ -143,7 +144,7 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"Table 2: closest opposites of the GRE ({split})" in printed
     assert "D=12 sweeps=20+60 zeros=2" in printed
-    assert "not the figures to quote" in printed
+    assert "not the results to quote" in printed
     gains = re.findall(r"W&R, seed \d: the metric takes (-?[\d.]+)% off", printed)
     assert len(gains) == 2
     assert all(float(gain) > 0 for gain in gains)
@@ -154,7 +155,7 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
     for name in ("thesaurus", "gre/dev.txt"):
         (partial / name).parent.mkdir(parents=True, exist_ok=True)
         (partial / name).symlink_to(data / name)
-    found = _run(partial, tmp_path, "--dimension", "5", "--no-figures", "--limit", "100")
+    found = _run(partial, tmp_path, "--dimension", "5", "--no-plots", "--limit", "100")
     assert {place[1] for place in found} == {f"Roget {m}" for m in ("lookup*", "lookup", "BPMF", "BPMF+zeros")}
     printed = capsys.readouterr().out
     assert f"WordNet: skipped, {partial / 'wordnet30.tar.xz'} is missing" in printed
@@ -163,8 +164,8 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
         _run(partial, tmp_path, "--split", "test")
 
 
-def test_curves_without_figures(data, tmp_path):
-    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", "BPMF", "--seeds", "1")
+def test_curves_without_plots(data, tmp_path):
+    found = _run(data, tmp_path, "--dimension", "4", "--no-plots", "--rows", "BPMF", "--seeds", "1")
     assert len(found["Figure 2", "BPMF", "mae"]["curve"]) == 80
     assert not list(tmp_path.rglob("*.png"))
 
@@ -232,7 +233,7 @@ def test_lookup_counts_what_is_expected_of_a_guess():
 
 def test_rows_by_their_resources(data, tmp_path, capsys):
     rows = ["W&R lookup", "Roget BPMF"]
-    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", *rows, "--seeds", "1")
+    found = _run(data, tmp_path, "--dimension", "4", "--no-plots", "--rows", *rows, "--seeds", "1")
     assert {row for table, row, _ in found if table == "2"} == set(rows)
     with pytest.raises(SystemExit):
         _run(data, tmp_path, "--rows", "Moby BPMF")

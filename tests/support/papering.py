@@ -8,8 +8,8 @@ import lzma
 import tarfile
 from pathlib import Path
 
-from benchmarks.papers import corpora
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.crosslingual import corpora
 from semproj.datasets import planted_bilingual
 
 

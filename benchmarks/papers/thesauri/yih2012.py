@@ -1,6 +1,6 @@
 """Tables 5 and 6 of Yih, Zweig and Platt: Polarity Inducing Latent Semantic Analysis, EMNLP-CoNLL 2012.
 
-Closest-opposite questions of the GRE are answered from thesauri (`thesauri`): by looking words up, by cosines of
+Closest-opposite questions of the GRE are answered from thesauri (`resources`): by looking words up, by cosines of
 signed tf-idf, by PILSA, and by PILSA with vectors for words that the thesaurus lacks. A third table, not in the
 paper, tells antonyms from synonyms among AntSynNET's pairs of words, by the same models.
 """
@@ -10,13 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.papers import thesauri
-from benchmarks.papers.files import MissingFile
-from benchmarks.papers.registry import Options, Paper
-from benchmarks.papers.tables import Report, Row, say
-from benchmarks.papers.yih2012_figures import DIMENSIONS, METRICS, RESOURCES, Resources, overall, precision
+from benchmarks.papers.framework.files import MissingFile
+from benchmarks.papers.framework.registry import Options, Paper
+from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
+from benchmarks.papers.published.common import METRICS
+from benchmarks.papers.published.yih2012 import DIMENSIONS, overall, precision
+from benchmarks.papers.thesauri.questions import read_antonyms, read_questions
+from benchmarks.papers.thesauri.resources import ThesaurusFolder, some_entries
 from semproj import tasks
 from semproj.oov import ExtendedWordSpace
 from semproj.pilsa import PILSA, SignedTfIdf, ThesaurusLookup
@@ -41,19 +43,39 @@ TITLES = {
     "AntSynNET": "antonyms among pairs of antonyms and synonyms, not in the paper",
 }
 NOTES = (
-    "the paper's figures beside WordNet+Fallows are of its Bloomsbury thesaurus, which is not public; its WordNet "
-    "is a larger one",
+    "the published numbers beside WordNet+Fallows are of the paper's Bloomsbury thesaurus, which is not public; "
+    "its WordNet is a larger one",
     "WordNet has antonyms through one similar adjective as antonyms, and those through two (torrid, icy), with a "
     "smaller weight, as contrast",
     "PILSA, S V' is the paper's: synonyms and antonyms alone, rows not scaled, power 1 of the singular values, "
     "300 dimensions; PILSA has the library's defaults, and so has Table 5 but for dimensions and scaling",
     "the library's defaults were chosen on dev, by these questions and by others made of held-out antonyms of "
-    "Roget's: figures of dev are too good by what that choice gains",
+    "Roget's: results on dev are too good by what that choice gains",
     f"Table 5 goes up to {DIMENSION} dimensions here, or to what --dimension says; the paper's goes up to "
     f"{DIMENSIONS[-1]}",
     "embedding: by spelling, then by neighbours in GloVe (the paper's context vectors are of Wikipedia)",
 )
 
+
+class Resources(NamedTuple):
+    """A name, the sum that `ThesaurusFolder` knows, and which thesaurus of the paper's is most like it."""
+
+    name: str
+    parts: str
+    paper: str | None = None
+
+
+RESOURCES = (
+    Resources("WordNet", "WordNet+contrast", "WordNet"),
+    Resources("WordNet+similar+derived", "WordNet+contrast+similar+derived"),
+    Resources("Fallows", "Fallows"),
+    Resources("WordNet+Fallows", "WordNet+contrast+Fallows", "Bloomsbury"),
+    Resources("WordNet+Fallows+Roget", "WordNet+contrast+Fallows+Roget"),
+    *(
+        Resources(f"WordNet+similar+derived+hypernym+{more}", f"WordNet+contrast+similar+derived+hypernym+{more}")
+        for more in ("Fallows", "Fallows+Roget", "Fallows+Roget+Moby")
+    ),
+)
 
 Questions = list[tasks.ClosestOpposite]
 Antonyms = dict[str, tuple[tasks.WordPairs, tasks.WordPairs]]
@@ -74,15 +96,15 @@ def run(options: Options) -> Report:
     """All rows asked for, of all resources there are."""
     report = Report("yih2012", options.split, titles=TITLES, notes=list(NOTES))
     questions, antonyms = _read(report, options)
-    shelf = thesauri.Shelf(options.data)
+    folder = ThesaurusFolder(options.data)
     for resources in RESOURCES:
         try:
-            thesaurus = thesauri.some_entries(shelf.thesaurus(resources.parts), options.limit)
+            thesaurus = some_entries(folder.thesaurus(resources.parts), options.limit)
         except MissingFile as missing:
             report.skip(f"{resources.name}: skipped, {missing}")
             continue
         say(f"{resources.name}: {len(thesaurus.entries)} entries, {len(thesaurus.words)} words")
-        for model in _models(report, resources, thesaurus, shelf, options):
+        for model in _models(report, resources, thesaurus, folder, options):
             rows = _overall(resources, model, questions, options.split) if questions else []
             say(f"  {model.name} ({model.seconds:.0f} s) " + ", ".join(f"{r.metric} {r.ours:.3f}" for r in rows))
             if questions and model.whole is not None:
@@ -92,7 +114,7 @@ def run(options: Options) -> Report:
     if options.tune:
         report.skip("--tune: nothing to tune, Table 5 tells of dimensions and powers")
     if options.limit or options.documents or (options.dimension or DIMENSION) < DIMENSION:
-        report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
+        report.notes.append(SLICE_NOTE)
     return report
 
 
@@ -104,12 +126,12 @@ def _read(report: Report, options: Options) -> tuple[Questions, Antonyms]:
     missing = []
     try:
         if "gre" in asked:
-            questions = thesauri.read_questions(options.data, options.split, options.documents)
+            questions = read_questions(options.data, options.split, options.documents)
     except MissingFile as error:
         missing.append(f"gre: {error}")
     try:
         if "antsyn" in asked:
-            antonyms = thesauri.read_antonyms(options.data, options.split)
+            antonyms = read_antonyms(options.data, options.split)
     except MissingFile as error:
         missing.append(f"antsyn: {error}")
     if not questions and not antonyms:
@@ -120,7 +142,7 @@ def _read(report: Report, options: Options) -> tuple[Questions, Antonyms]:
 
 
 def _models(
-    report: Report, resources: Resources, thesaurus: Thesaurus, shelf: thesauri.Shelf, options: Options
+    report: Report, resources: Resources, thesaurus: Thesaurus, folder: ThesaurusFolder, options: Options
 ) -> Iterator[Model]:
     """Models that are asked for, each fitted when its turn comes."""
     asked = options.rows or MODELS
@@ -144,7 +166,7 @@ def _models(
         yield Model("PILSA", pilsa, seconds, setting, whole if swept else None)
     if "PILSA + embedding" in asked:
         try:
-            context, lemmatizer = shelf.context, shelf.lemmatizer
+            context, lemmatizer = folder.context, folder.lemmatizer
         except MissingFile as missing:
             report.skip(f"{resources.name} PILSA + embedding: skipped, {missing}")
             return
@@ -169,7 +191,7 @@ def _overall(resources: Resources, model: Model, questions: Questions, split: st
             row=row,
             metric=metric,
             ours=getattr(scores, metric),
-            paper=overall(resources, split, model.name, metric),
+            paper=overall(resources.paper, split, model.name, metric),
             seconds=model.seconds,
             setting=model.setting,
         )
@@ -184,7 +206,7 @@ def _by_dimension(resources: Resources, model: Model, questions: Questions, spli
     for dimension in (each for each in DIMENSIONS if each <= whole.n_components):
         for name, (power, taper) in SCALINGS.items():
             found = tasks.closest_opposite(whole.reduced(dimension, power=power, taper=taper), questions)
-            paper = precision(resources, split, dimension) if power == 1 else None
+            paper = precision(resources.paper, split, dimension) if power == 1 else None
             row = f"{resources.name} k={dimension}"
             rows.append(Row("5", "gre", row, name, found.precision, paper, model.seconds))
     return rows

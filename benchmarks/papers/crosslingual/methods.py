@@ -16,13 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 import semproj as sj
-from benchmarks.papers.topicmodels import COUPLINGS, OF_2010, TOPICS, Manner, coupled, joint
+from benchmarks.papers.crosslingual.topicmodels import COUPLINGS, OF_2010, TOPICS, TopicRecipe, coupled, joint
 
 SEED = 0
 Project = Callable[[int, Any], Any]
 
 
-class Space:
+class CountSpace:
     """The training documents as counts over one set of columns, which other documents are counted over too.
 
     With separate vocabularies each language has columns of its own; with a shared one a term of both has one
@@ -107,7 +107,7 @@ class Method:
 
     row: str
     needs: str | None
-    fit_: Callable[[Space, int, float], Project]
+    fit_: Callable[[CountSpace, int, float], Project]
     projects: bool = True  # onto a number of dimensions that can be chosen
     nested: bool = True  # leading columns are what a smaller dimension has
     dimensions: tuple[int, ...] = ()  # to try; any, if not said
@@ -122,7 +122,7 @@ class Method:
     def available(self) -> bool:
         return self.needs is None or hasattr(sj, self.needs)
 
-    def fit(self, space: Space, dimension: int | None, gamma: float | None) -> Fitted:
+    def fit(self, space: CountSpace, dimension: int | None, gamma: float | None) -> Fitted:
         translating = space.word_by_word()[1] if self.translates else 0.0
         start = time.perf_counter()
         project = self.fit_(space, dimension or 0, gamma or 0.0)
@@ -130,43 +130,43 @@ class Method:
         return Fitted(project, seconds, getattr(project, "note", ""))
 
 
-def topic_methods(manner: Manner) -> dict[str, Method]:
+def topic_methods(recipe: TopicRecipe) -> dict[str, Method]:
     """JPLSA and CPLSA as one of the papers has them."""
-    shared: dict[str, Any] = {"nested": False, "dimensions": TOPICS, "metric": manner.metric, "stops": True}
+    shared: dict[str, Any] = {"nested": False, "dimensions": TOPICS, "metric": recipe.metric, "stops": True}
     found = (
-        Method("JPLSA", "JPLSA", joint(manner), **shared),
-        Method("CPLSA", "CPLSA", coupled(manner), gammas=COUPLINGS, regularisation="coupling", **shared),
+        Method("JPLSA", "JPLSA", joint(recipe), **shared),
+        Method("CPLSA", "CPLSA", coupled(recipe), gammas=COUPLINGS, regularisation="coupling", **shared),
     )
     return {method.row: method for method in found}
 
 
-def _untranslated(space: Space, dimension: int, gamma: float) -> Project:
+def _untranslated(space: CountSpace, dimension: int, gamma: float) -> Project:
     return lambda language, counts: space.weigh(counts)
 
 
-def _cllsi(space: Space, dimension: int, gamma: float) -> Project:
+def _cllsi(space: CountSpace, dimension: int, gamma: float) -> Project:
     model = sj.CLLSI(dimension, random_state=SEED).fit(space.counts)  # joins the counts, then weights them
     return lambda language, counts: model.transform(counts)
 
 
-def _opca(space: Space, dimension: int, gamma: float) -> Project:
+def _opca(space: CountSpace, dimension: int, gamma: float) -> Project:
     model = sj.OPCA(dimension, gamma=gamma, random_state=SEED).fit(space.weighted)
     return lambda language, counts: model.transform(space.weigh(counts))
 
 
-def _dda(space: Space, dimension: int, gamma: float) -> Project:
+def _dda(space: CountSpace, dimension: int, gamma: float) -> Project:
     model = sj.DDA(dimension, gamma=gamma, random_state=SEED).fit(space.weighted)
     return lambda language, counts: model.transform(space.weigh(counts))
 
 
-def _cca(space: Space, dimension: int, gamma: float) -> Project:
+def _cca(space: CountSpace, dimension: int, gamma: float) -> Project:
     own = space.own_columns
     views = [weighted[:, columns] for weighted, columns in zip(space.weighted, own, strict=True)]
     model = sj.CCA(dimension, gamma=gamma, random_state=SEED).fit(views)
     return lambda language, counts: model.transform(space.weigh(counts)[:, own[language]], view=language)
 
 
-def _word_by_word(space: Space, dimension: int, gamma: float) -> Project:
+def _word_by_word(space: CountSpace, dimension: int, gamma: float) -> Project:
     model, _ = space.word_by_word()
 
     def project(language: int, counts: Any) -> Any:
@@ -176,7 +176,7 @@ def _word_by_word(space: Space, dimension: int, gamma: float) -> Project:
     return project
 
 
-def _word_by_word_lsa(space: Space, dimension: int, gamma: float) -> Project:
+def _word_by_word_lsa(space: CountSpace, dimension: int, gamma: float) -> Project:
     translated = _word_by_word(space, dimension, gamma)
     lsa = sj.LSA(dimension, random_state=SEED).fit(space.weighted[0])
     return lambda language, counts: lsa.transform(translated(language, counts))

@@ -5,6 +5,11 @@ from __future__ import annotations
 import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WORDNET_ARCHIVE = "wordnet30.tar.xz"  # its own files, which papers of two families read
 
 
 class MissingFile(Exception):
@@ -50,3 +55,10 @@ def number_of(text: str, path: Path, name: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"{path}: expected numbers for {name}, got {text!r}") from None
+
+
+def evenly(items: list[Any], n: int | None) -> list[Any]:
+    """At most `n` of them, at even distances: files are ordered by date, name or origin."""
+    if n is None or n >= len(items):
+        return items
+    return [items[i] for i in np.linspace(0, len(items) - 1, n).round().astype(int)]

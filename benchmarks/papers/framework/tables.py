@@ -1,4 +1,4 @@
-"""Rows of a paper's tables, ours beside the paper's: for people as text, for programs as JSON."""
+"""Rows of a paper's tables, ours beside the published ones: for people as text, for programs as JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 FIELDS = ("table", "dataset", "row", "metric", "ours", "paper", "seconds")
 OPTIONAL = ("spread", "curve")
+SLICE_NOTE = "a slice of the data or of the dimensions: not the results to quote"
 
 
 def say(text: str) -> None:
@@ -21,7 +22,9 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `setting` and `best` are printed only: the JSON is the same for every paper.
+    """One number of ours and the published one, `paper`, if there is one.
+
+    `setting` and `best` are printed only: the JSON is the same for every paper.
 
     `spread` is the standard deviation over the runs that `ours` is the mean of, `curve` the values that `ours` is
     the last of; only then they are in the JSON.
@@ -75,7 +78,7 @@ def write_json(report: Report, path: Path) -> None:
 
 
 def render(report: Report) -> str:
-    """Every table with ours and the paper's figures in neighbouring columns."""
+    """Every table with our numbers and the published ones in neighbouring columns."""
     parts = [_table(report, table) for table in _unique(row.table for row in report.rows)]
     if not parts:
         parts = ["No rows."]

@@ -12,35 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.papers import compare, corpora, files
-from benchmarks.papers.corpora import Pairs
-from benchmarks.papers.crosslingual import Fitted, Method, Project, Space
-from benchmarks.papers.registry import Options
-from benchmarks.papers.tables import Report, Row, say
+from benchmarks.papers.crosslingual import corpora
+from benchmarks.papers.crosslingual.corpora import Pairs
+from benchmarks.papers.crosslingual.methods import CountSpace, Fitted, Method, Project
+from benchmarks.papers.framework import compare, files
+from benchmarks.papers.framework.registry import Options
+from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
+from benchmarks.papers.published.common import Setting
 
 TESTED = ("English", "Italian")  # the languages of classified documents, in the order of the space
 WATCHED = 3000  # pairs of dev that a fit is stopped by
 GRID = (20, 50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000)
 
 
-class Setting(NamedTuple):
-    dimension: int | None
-    gamma: float | None = None
-
-
-class Published(NamedTuple):
-    """A row of the paper: its setting and figures by table and metric."""
-
-    setting: Setting
-    figures: dict[tuple[str, str], float]
-
-
 @dataclass(frozen=True)
-class Book:
-    """What a paper says: the setting of a row by table, dataset and name, and its figure at a place, if any."""
+class Reference:
+    """What a paper says of a row: its setting by table, dataset and name, and its number at a place, if any."""
 
     setting_of: Callable[[str, str, str], Setting]
-    figure_of: Callable[[str, str, str, tuple[str, str]], float | None]
+    published_of: Callable[[str, str, str, tuple[str, str]], float | None]
 
 
 Outcomes = dict[tuple[str, str], np.ndarray]  # by table and metric, one number for each query
@@ -55,7 +45,7 @@ class Retrieval:
     counts: list[Any]
     figure: int | None = None
 
-    def vectors(self, project: Project, space: Space) -> list[Any]:
+    def vectors(self, project: Project, space: CountSpace) -> list[Any]:
         return [project(language, view) for language, view in enumerate(self.counts)]
 
     def measure(self, vectors: list[Any], metric: str) -> Outcomes:
@@ -78,7 +68,7 @@ class Classification:
     labels: np.ndarray
     figure: int | None = None
 
-    def vectors(self, project: Project, space: Space) -> list[Any]:
+    def vectors(self, project: Project, space: CountSpace) -> list[Any]:
         return [
             project(0, space.counts[0]),
             *(project(language, view) for language, view in enumerate(self.counts)),
@@ -97,7 +87,7 @@ Task = Retrieval | Classification
 
 
 @dataclass
-class Result:
+class RowResult:
     """A row of a task: how it was set, what each query gave, and the score at other dimensions."""
 
     row: str
@@ -109,10 +99,10 @@ class Result:
     shown: str  # the setting, in words
 
 
-class Group(NamedTuple):
+class TaskGroup(NamedTuple):
     """Tasks over one vocabulary, which share the fitted models."""
 
-    space: Space
+    space: CountSpace
     tasks: list[Task]
     methods: list[Method]
 
@@ -126,7 +116,7 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class FolderPairs:
     """The pairs of a folder: to learn from, to be evaluated, and of dev, where a method stops early by them."""
 
     train: Pairs
@@ -139,7 +129,7 @@ def _needed_splits(methods: Sequence[Method], options: Options) -> list[str]:
     return ["train", options.split, *(["dev"] if stops and options.split != "dev" else [])]
 
 
-def read_folder(folder: str, methods: Sequence[Method], options: Options) -> Reading:
+def read_folder(folder: str, methods: Sequence[Method], options: Options) -> FolderPairs:
     """All that is needed of it."""
     say(f"{folder}: reading")
     train = corpora.read(options.data, folder, "train").take(options.limit)
@@ -149,10 +139,10 @@ def read_folder(folder: str, methods: Sequence[Method], options: Options) -> Rea
     if any(method.stops for method in methods):
         dev = held_out if options.split == "dev" else corpora.read(options.data, folder, "dev")
         dev = dev.take(WATCHED)
-    return Reading(train, held_out, dev)
+    return FolderPairs(train, held_out, dev)
 
 
-class Plan(dict[tuple[float | None, int], list[Trial]]):
+class FitPlan(dict[tuple[float | None, int], list[Trial]]):
     """What to measure, by regularisation and dimension: one fit each."""
 
     def add(self, method: Method, gamma: float | None, trial: Trial) -> None:
@@ -168,10 +158,10 @@ def measure_folders(
     report: Report,
     known: Sequence[Method],
     datasets: Sequence[str],
-    groups: Callable[[str, Sequence[str], Sequence[Method], Options], Iterable[Group]],
-    book: Book,
+    groups: Callable[[str, Sequence[str], Sequence[Method], Options], Iterable[TaskGroup]],
+    reference: Reference,
     options: Options,
-) -> Iterator[list[Result]]:
+) -> Iterator[list[RowResult]]:
     """The results of each folder there is, one at a time, after their rows are in the report."""
     asked = [method for method in known if options.rows is None or method.row in options.rows]
     for method in asked:
@@ -191,19 +181,19 @@ def measure_folders(
         results = []
         for group in groups(folder, names, methods, options):
             for method in group.methods:
-                results += _results(method, group, book, options)
-        report.rows += _rows(results, book)
+                results += _results(method, group, reference, options)
+        report.rows += _rows(results, reference)
         if options.tune:
             report.notes += [_tuned_line(result) for result in results if result.setting.dimension]
         yield results
     if options.sliced:
-        report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
+        report.notes.append(SLICE_NOTE)
 
 
-def _results(method: Method, group: Group, book: Book, options: Options) -> list[Result]:
+def _results(method: Method, group: TaskGroup, reference: Reference, options: Options) -> list[RowResult]:
     """The row of each task; of several settings that were tried, the best."""
-    best: dict[str, Result] = {}
-    for (gamma, dimension), trials in _plan(method, group, book, options).items():
+    best: dict[str, RowResult] = {}
+    for (gamma, dimension), trials in _plan(method, group, reference, options).items():
         largest = dimension or max((each or 0 for trial in trials for each in trial.dimensions), default=0)
         fitted = method.fit(group.space, largest or None, gamma)
         for trial in trials:
@@ -220,13 +210,13 @@ def _results(method: Method, group: Group, book: Book, options: Options) -> list
     return list(best.values())
 
 
-def _plan(method: Method, group: Group, book: Book, options: Options) -> Plan:
+def _plan(method: Method, group: TaskGroup, reference: Reference, options: Options) -> FitPlan:
     most = min(group.space.rank, options.dimension or group.space.rank)
     asked = method.dimensions or GRID
     grid: list[int] = [dimension for dimension in asked if dimension < most] + [most] * (most <= max(asked))
-    plan = Plan()
+    plan = FitPlan()
     for task in group.tasks:
-        setting = book.setting_of(task.table, task.dataset, method.row)
+        setting = reference.setting_of(task.table, task.dataset, method.row)
         if not method.projects:
             plan.add(method, None, Trial(task, [None], None))
         elif options.tune:
@@ -234,13 +224,13 @@ def _plan(method: Method, group: Group, book: Book, options: Options) -> Plan:
                 plan.add(method, gamma, Trial(task, list(grid), None))
         else:
             chosen = min(setting.dimension or most, most)
-            drawn = grid if method.nested and options.figures is not None and task.figure is not None else []
+            drawn = grid if method.nested and options.plots is not None and task.figure is not None else []
             dimensions = sorted({chosen, *(dimension for dimension in drawn if dimension < chosen)})
             plan.add(method, setting.gamma, Trial(task, list(dimensions), chosen))
     return plan
 
 
-def _measured(method: Method, trial: Trial, fitted: Fitted, space: Space, gamma: float | None) -> Result:
+def _measured(method: Method, trial: Trial, fitted: Fitted, space: CountSpace, gamma: float | None) -> RowResult:
     start = time.perf_counter()
     vectors = trial.task.vectors(fitted.project, space)
     projected = fitted.seconds + time.perf_counter() - start
@@ -256,10 +246,10 @@ def _measured(method: Method, trial: Trial, fitted: Fitted, space: Space, gamma:
     parts = ["-" if chosen is None else str(chosen)]
     parts += [] if gamma is None else [f"{method.regularisation} {gamma:g}"]
     parts += [fitted.note] if fitted.note else []
-    return Result(method.row, trial.task, Setting(chosen, gamma), *found[chosen], curve, ", ".join(parts))
+    return RowResult(method.row, trial.task, Setting(chosen, gamma), *found[chosen], curve, ", ".join(parts))
 
 
-def _rows(results: Sequence[Result], book: Book) -> list[Row]:
+def _rows(results: Sequence[RowResult], reference: Reference) -> list[Row]:
     """Rows in the order of the tables, the best of each marked."""
     rows = []
     for place, dataset in dict.fromkeys((place, r.task.dataset) for r in results for place in r.outcomes):
@@ -273,7 +263,7 @@ def _rows(results: Sequence[Result], book: Book) -> list[Row]:
                     row=result.row,
                     metric=place[1],
                     ours=float(result.outcomes[place].mean()),
-                    paper=book.figure_of(result.task.table, dataset, result.row, place),
+                    paper=reference.published_of(result.task.table, dataset, result.row, place),
                     seconds=result.seconds,
                     setting=result.shown,
                     best=result.row in best,
@@ -282,6 +272,6 @@ def _rows(results: Sequence[Result], book: Book) -> list[Row]:
     return rows
 
 
-def _tuned_line(result: Result) -> str:
+def _tuned_line(result: RowResult) -> str:
     edge = " (the largest tried)" if result.setting.dimension == max(result.curve) else ""
     return f"tuned: {(result.task.table, result.task.dataset)}, {result.row!r}: {tuple(result.setting)}{edge}"

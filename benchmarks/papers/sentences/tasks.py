@@ -1,6 +1,6 @@
 """The tasks of Guo and Diab 2012: definitions to be found, and pairs of sentences that people have judged.
 
-A task has a similarity of sentences to measure. `split` is dev, whose figures settings may be chosen by, or test:
+A task has a similarity of sentences to measure. `split` is dev, by which settings may be chosen, or test:
 
     cdr       cdr/{split}.tsv.xz; ATOP
     li06_30   sts/li06_30.tsv; correlation with the ratings, in either split
@@ -20,9 +20,9 @@ import numpy as np
 from scipy import stats
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from benchmarks.papers import compare
-from benchmarks.papers.definitions import Corpus, Sentences, evenly, synset_name
-from benchmarks.papers.files import number_of, read_lines, read_table, require
+from benchmarks.papers.framework import compare
+from benchmarks.papers.framework.files import evenly, number_of, read_lines, read_table, require
+from benchmarks.papers.sentences.definitions import Corpus, Sentences, synset_name
 from semproj.tasks import best_threshold
 
 SAMPLE = 1000  # definitions, of the paper's approximation of ATOP

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 import semproj as sj
-from benchmarks.papers.files import read_lines, read_table
+from benchmarks.papers.framework.files import WORDNET_ARCHIVE, evenly, read_lines, read_table
 
-LEMMAS = "wordnet30.tar.xz"
 WORDNET = "definitions/wordnet30.tsv.xz"
 WIKTIONARY = "definitions/wiktionary.tsv.xz"
 BROWN = "definitions/brown.txt.xz"
-FILES = (LEMMAS, WORDNET, WIKTIONARY, BROWN)
+FILES = (WORDNET_ARCHIVE, WORDNET, WIKTIONARY, BROWN)
 PARTS_OF_SPEECH = {"Noun", "Verb", "Adjective", "Adverb"}
 
 # Entries that only point to another one define nothing: "plural of dog", "(obsolete) Alternative spelling of ...".
@@ -97,7 +96,7 @@ class Corpus:
     """
 
     def __init__(self, data: Path, *, limit: int | None = None, terms: int | None = None) -> None:
-        self._lemmatizer = sj.Lemmatizer(sj.WordNet(data / LEMMAS))
+        self._lemmatizer = sj.Lemmatizer(sj.WordNet(data / WORDNET_ARCHIVE))
         names, definitions = zip(*read_wordnet(data), strict=True)
         self.synsets = {name: number for number, name in enumerate(names)}
         sources = [self.lemmas(texts) for texts in (definitions, read_wiktionary(data), read_brown(data))]
@@ -129,10 +128,3 @@ class Corpus:
         rows = self._weighting.transform(counts)
         rows.data *= _NATURAL
         return rows
-
-
-def evenly(items: list[Any], n: int | None) -> list[Any]:
-    """At most `n` of them, at even distances: files are ordered by name or by origin."""
-    if n is None or n >= len(items):
-        return items
-    return [items[i] for i in np.linspace(0, len(items) - 1, n).round().astype(int)]

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.papers import files
-from benchmarks.papers.files import read_lines, read_table
+from benchmarks.papers.framework import files
+from benchmarks.papers.framework.files import evenly, read_lines, read_table
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,8 @@ class Pairs:
         """At most `n` pairs, spread evenly: the files are ordered by date or name."""
         if n is None or n >= len(self):
             return self
-        at = np.linspace(0, len(self) - 1, n).round().astype(int).tolist()
-        first, second = ([side[i] for i in at] for side in self.texts)
-        return Pairs((first, second), self.labels and [self.labels[i] for i in at])
+        first, second = (evenly(side, n) for side in self.texts)
+        return Pairs((first, second), self.labels and evenly(self.labels, n))
 
     def cut(self, words: int) -> Pairs:
         """The same pairs, of each document the first words only, as white space divides them."""

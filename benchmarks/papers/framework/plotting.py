@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+from benchmarks.papers.framework.tables import Report
 
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#b58a00", "#33a5c4", "#aa3377", "#dd7733", "#6a6ac8"]
 INK, SOFT = "#222222", "#9a9a9a"
 MOST_MARKED = 30  # points of a curve
+
+
+def add_figure(report: Report, number: int, path: Path, title: str, *curves: Any, **style: Any) -> None:
+    """Draw Figure `number` of the paper, as `draw_curves` does, and note where it is, or why it is not there."""
+    try:
+        draw_curves(path, f"Figure {number}: {title}", *curves, **style)
+    except ModuleNotFoundError as error:
+        report.skip(f"Figure {number}: left out, {error}; install the extra `plot`")
+    else:
+        report.notes.append(f"Figure {number}: {path}")
 
 
 def draw_curves(
@@ -63,7 +76,7 @@ def draw_curves(
             axes.set_xticks(places, [f"{place:g}" for place in places], rotation=45)
             axes.xaxis.set_minor_locator(NullLocator())
         shown = [*levels.values(), *(value for curve in curves.values() for value in curve.values())]
-        # Not from zero: differences near the top are what the figure is about.
+        # Not from zero: differences near the top are what the plot is about.
         low, high = max(0.0, min(shown) - margin), max(shown) + margin
         high = high if errors else min(1.0, high)
         axes.set_ylim(low, high + 0.02 * (high - low))

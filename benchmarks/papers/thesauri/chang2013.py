@@ -9,17 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import semproj as sj
-from benchmarks.papers import thesauri
-from benchmarks.papers.chang2013_figures import CLASSES, GRE, METRICS, Resources, inclusion, opposites
-from benchmarks.papers.files import MissingFile
-from benchmarks.papers.hypernym_lookup import HypernymLookup
-from benchmarks.papers.registry import Options, Paper
-from benchmarks.papers.tables import Report, Row, say
+from benchmarks.papers.framework.files import MissingFile
+from benchmarks.papers.framework.registry import Options, Paper
+from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
+from benchmarks.papers.published.chang2013 import TABLE_1, inclusion
+from benchmarks.papers.published.common import METRICS, score_of
+from benchmarks.papers.thesauri.hypernym_lookup import HypernymLookup
+from benchmarks.papers.thesauri.questions import read_questions, read_relations
+from benchmarks.papers.thesauri.resources import ThesaurusFolder, some_entries
 from semproj import tasks
 from semproj.contextspace import ContextSpace
 from semproj.oov import ExtendedWordSpace
@@ -61,7 +63,7 @@ INCLUSION_DIMENSION = 100
 
 TITLES = {"1": "closest opposites of the GRE", "2": "class inclusion, MaxDiff accuracy in percent"}
 NOTES = (
-    "the paper's figures beside WordNet+Fallows (Table 1) and WordNet+Fallows+Roget (Table 2) are of Encarta, "
+    "the published numbers beside WordNet+Fallows (Table 1) and WordNet+Fallows+Roget (Table 2) are of Encarta, "
     "which is not public",
     "synonyms and antonyms deny each other by half in MRLSA (polarity; the paper's is 0, and 1 is PILSA)",
     "pivot: hypernyms are in the slice of synonyms too, with weight 0.25, and not only in their own",
@@ -72,6 +74,34 @@ NOTES = (
     "embedding: of words that no thesaurus has, by spelling, then by neighbours in GloVe",
     "Table 2: RawTensor and MRLSA have hypernyms and hyponyms of all levels, and the degree of a pair is that of "
     "its order minus that of the reverse; one-way is without the reverse",
+)
+
+
+class Resources(NamedTuple):
+    """A name, the sum that `ThesaurusFolder` knows, and which resource of the paper's is most like it.
+
+    Of the paper's models with hypernyms and hyponyms, `layered` is that resource: they are always WordNet's.
+    """
+
+    name: str
+    parts: str
+    paper: str | None = None
+    layered: str | None = None
+
+    def beside(self, model: str) -> str | None:
+        """The paper's resource whose numbers stand beside those of a model of ours."""
+        return self.layered if model == "MRLSA:4-layers" else self.paper
+
+
+GRE = (
+    Resources("WordNet", "WordNet+contrast", "WordNet", "WordNet"),
+    Resources("WordNet+similar+derived", "WordNet+contrast+similar+derived"),
+    Resources("WordNet+Fallows", "WordNet+contrast+Fallows", "Encarta", "WordNet+Encarta"),
+    Resources("WordNet+similar+derived+Fallows+Roget", "WordNet+contrast+similar+derived+Fallows+Roget"),
+)
+CLASSES = (
+    Resources("WordNet", "", "WordNet", "WordNet"),
+    Resources("WordNet+Fallows+Roget", "Fallows+Roget", None, "WordNet+Encarta"),
 )
 
 Degree = Callable[[str, str], float]
@@ -91,12 +121,12 @@ def run(options: Options) -> Report:
     """All rows asked for, of all resources there are."""
     report = Report("chang2013", options.split, titles=TITLES, notes=list(NOTES))
     asked = options.datasets or DATASETS
-    shelf = thesauri.Shelf(options.data)
+    folder = ThesaurusFolder(options.data)
     tables = {"gre": _closest_opposites, "semeval": _class_inclusion}
     missing = []
     for dataset in asked:
         try:
-            tables[dataset](report, shelf, options)
+            tables[dataset](report, folder, options)
         except MissingFile as error:
             missing.append(f"{dataset}: {error}")
     if len(missing) == len(asked):
@@ -106,22 +136,22 @@ def run(options: Options) -> Report:
     if options.tune:
         report.skip("--tune: nothing to tune, settings were chosen on dev")
     if options.sliced:
-        report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
+        report.notes.append(SLICE_NOTE)
     return report
 
 
-def _closest_opposites(report: Report, shelf: thesauri.Shelf, options: Options) -> None:
+def _closest_opposites(report: Report, folder: ThesaurusFolder, options: Options) -> None:
     """Table 1."""
-    questions = thesauri.read_questions(options.data, options.split, options.documents)
+    questions = read_questions(options.data, options.split, options.documents)
     for resources in GRE:
         try:
-            whole = shelf.thesaurus(f"{resources.parts}+hypernym+hyponym")
+            whole = folder.thesaurus(f"{resources.parts}+hypernym+hyponym")
         except MissingFile as missing:
             report.skip(f"{resources.name}: skipped, {missing}")
             continue
-        thesaurus = thesauri.some_entries(whole, options.limit)
+        thesaurus = some_entries(whole, options.limit)
         say(f"{resources.name}: {len(thesaurus.entries)} entries, {len(thesaurus.words)} words")
-        for fitted in _models_of_opposites(report, resources, thesaurus, shelf, options):
+        for fitted in _models_of_opposites(report, resources, thesaurus, folder, options):
             scores = tasks.closest_opposite(fitted.model, questions)
             say(f"  {fitted.name} ({fitted.seconds:.0f} s) F1 {scores.f1:.3f}")
             for metric in METRICS:
@@ -132,7 +162,9 @@ def _closest_opposites(report: Report, shelf: thesauri.Shelf, options: Options) 
                         row=f"{resources.name} {fitted.name}",
                         metric=metric,
                         ours=getattr(scores, metric),
-                        paper=opposites(resources, options.split, fitted.name, metric),
+                        paper=score_of(
+                            TABLE_1, (resources.beside(fitted.name), fitted.name), options.split, metric
+                        ),
                         seconds=fitted.seconds,
                         setting=fitted.setting,
                     )
@@ -140,7 +172,7 @@ def _closest_opposites(report: Report, shelf: thesauri.Shelf, options: Options) 
 
 
 def _models_of_opposites(
-    report: Report, resources: Resources, thesaurus: Thesaurus, shelf: thesauri.Shelf, options: Options
+    report: Report, resources: Resources, thesaurus: Thesaurus, folder: ThesaurusFolder, options: Options
 ) -> Iterator[Fitted]:
     """Models that are asked for, each fitted when its turn comes."""
     asked = options.rows or MODELS
@@ -171,30 +203,30 @@ def _models_of_opposites(
         yield Fitted(pivot, Opposites(four), fitted.seconds, fitted.setting)
     if embedded in asked:
         try:
-            extended = ExtendedOpposites(four, shelf.lemmatizer, shelf.context)
+            extended = ExtendedOpposites(four, folder.lemmatizer, folder.context)
         except MissingFile as missing:
             report.skip(f"{resources.name} {embedded}: skipped, {missing}")
         else:
             yield Fitted(embedded, extended, fitted.seconds, fitted.setting)
 
 
-def _class_inclusion(report: Report, shelf: thesauri.Shelf, options: Options) -> None:
+def _class_inclusion(report: Report, folder: ThesaurusFolder, options: Options) -> None:
     """Table 2."""
-    questions = thesauri.read_relations(options.data, options.split)
-    wordnet = read_wordnet(shelf.wordnet, relations=("antonym", "hypernym", "hyponym"), depth=LEVELS)
+    questions = read_relations(options.data, options.split)
+    wordnet = read_wordnet(folder.wordnet, relations=("antonym", "hypernym", "hyponym"), depth=LEVELS)
     for resources in CLASSES:
         try:
-            more = [shelf.thesaurus(resources.parts)] if resources.parts else []
+            more = [folder.thesaurus(resources.parts)] if resources.parts else []
         except MissingFile as missing:
             report.skip(f"{resources.name}: skipped, {missing}")
             continue
-        thesaurus = thesauri.some_entries(wordnet.merge(*more, align="synonyms"), options.limit)
+        thesaurus = some_entries(wordnet.merge(*more, align="synonyms"), options.limit)
         say(f"{resources.name}, class inclusion: {len(thesaurus.entries)} entries, {len(thesaurus.words)} words")
-        for fitted in _models_of_inclusion(resources, thesaurus, shelf, options):
-            figures = {name: 100 * task.score(fitted.model).accuracy for name, task in questions.items()}
+        for fitted in _models_of_inclusion(resources, thesaurus, folder, options):
+            accuracies = {name: 100 * task.score(fitted.model).accuracy for name, task in questions.items()}
             if options.split == "test":
-                figures["avg"] = float(np.mean(list(figures.values())))
-            told = ", ".join(f"{name} {value:.1f}" for name, value in figures.items())
+                accuracies["avg"] = float(np.mean(list(accuracies.values())))
+            told = ", ".join(f"{name} {value:.1f}" for name, value in accuracies.items())
             say(f"  {fitted.name} ({fitted.seconds:.0f} s) {told}")
             report.rows += [
                 Row(
@@ -203,16 +235,16 @@ def _class_inclusion(report: Report, shelf: thesauri.Shelf, options: Options) ->
                     row=f"{resources.name} {fitted.name}",
                     metric="maxdiff",
                     ours=value,
-                    paper=inclusion(resources, fitted.name, name),
+                    paper=inclusion(resources.beside(fitted.name), fitted.name, name),
                     seconds=fitted.seconds,
                     setting=fitted.setting,
                 )
-                for name, value in figures.items()
+                for name, value in accuracies.items()
             ]
 
 
 def _models_of_inclusion(
-    resources: Resources, thesaurus: Thesaurus, shelf: thesauri.Shelf, options: Options
+    resources: Resources, thesaurus: Thesaurus, folder: ThesaurusFolder, options: Options
 ) -> Iterator[Fitted]:
     asked = options.rows or MODELS
     k = _dimension(INCLUSION_DIMENSION, thesaurus, options)
@@ -227,13 +259,13 @@ def _models_of_inclusion(
     if resources.paper is None:  # the other rows are of WordNet alone
         models = {name: model for name, model in models.items() if name == "MRLSA:4-layers"}
     elif "Lookup" in asked:
-        yield Fitted("Lookup", HypernymLookup(shelf.wordnet).degree, 0.0)
-        yield Fitted("Lookup, both directions", HypernymLookup(shelf.wordnet, reverse=True).degree, 0.0)
+        yield Fitted("Lookup", HypernymLookup(folder.wordnet).degree, 0.0)
+        yield Fitted("Lookup, both directions", HypernymLookup(folder.wordnet, reverse=True).degree, 0.0)
     for name, model in models.items():
         if name in asked:
             fitted = _fitted(name, model, thesaurus)
             for suffix, reverse in (("", True), (", one-way", False)):
-                degree = inclusion_degree(model, shelf.lemmatizer, reverse=reverse)
+                degree = inclusion_degree(model, folder.lemmatizer, reverse=reverse)
                 yield Fitted(name + suffix, degree, fitted.seconds, fitted.setting)
 
 

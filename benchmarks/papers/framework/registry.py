@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.papers.tables import Report
+from benchmarks.papers.framework.tables import Report
 
 # name on the command line: the module, which defines PAPER
 PAPERS = {
-    "platt2010": "benchmarks.papers.platt2010",
-    "yih2011": "benchmarks.papers.yih2011",
-    "guo2012": "benchmarks.papers.guo2012",
-    "yih2012": "benchmarks.papers.yih2012",
-    "chang2013": "benchmarks.papers.chang2013",
-    "zhang2014": "benchmarks.papers.zhang2014",
+    "platt2010": "benchmarks.papers.crosslingual.platt2010",
+    "yih2011": "benchmarks.papers.crosslingual.yih2011",
+    "guo2012": "benchmarks.papers.sentences.guo2012",
+    "yih2012": "benchmarks.papers.thesauri.yih2012",
+    "chang2013": "benchmarks.papers.thesauri.chang2013",
+    "zhang2014": "benchmarks.papers.thesauri.zhang2014",
 }
 
 
@@ -35,11 +35,11 @@ class Options:
     seeds: int | None = None
     lowercase: bool = False
     tune: bool = False
-    figures: Path | None = None  # a folder; None draws nothing
+    plots: Path | None = None  # a folder; None draws nothing
 
     @property
     def sliced(self) -> bool:
-        """Whether the figures are of less than the paper's task."""
+        """Whether the results are of less than the paper's task."""
         return any(size is not None for size in (self.limit, self.documents, self.terms, self.dimension))
 
 

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 
 import semproj as sj
-from benchmarks.papers import thesauri
-from benchmarks.papers.figures import draw_curves
-from benchmarks.papers.files import MissingFile
-from benchmarks.papers.registry import Options, Paper
-from benchmarks.papers.relatedness import (
+from benchmarks.papers.framework.files import MissingFile
+from benchmarks.papers.framework.plotting import add_figure
+from benchmarks.papers.framework.registry import Options, Paper
+from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
+from benchmarks.papers.published.common import METRICS, score_of
+from benchmarks.papers.published.zhang2014 import TABLE_2
+from benchmarks.papers.thesauri.questions import read_questions
+from benchmarks.papers.thesauri.relatedness import (
     Questions,
     Relatedness,
     context_vectors,
@@ -29,9 +32,8 @@ from benchmarks.papers.relatedness import (
     of_heads,
     relate,
 )
-from benchmarks.papers.tables import Report, Row, say
-from benchmarks.papers.zhang2014_draw import Predict, last_draw, with_metric
-from benchmarks.papers.zhang2014_figures import METRICS, overall
+from benchmarks.papers.thesauri.resources import ThesaurusFolder, some_entries
+from benchmarks.papers.thesauri.zhang2014_draw import Predict, last_draw, with_metric
 from semproj import tasks
 from semproj.bptf import Draw
 
@@ -70,35 +72,35 @@ class Resources:
     """How a row's thesauri are read."""
 
     name: str
-    read: Callable[[thesauri.Shelf, int | None], Relatedness]
+    read: Callable[[ThesaurusFolder, int | None], Relatedness]
 
 
-def _wordnet(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
-    antonyms, synsets = _some(shelf, "Expanded", limit), _some(shelf, "WordNet", limit)
+def _wordnet(folder: ThesaurusFolder, limit: int | None) -> Relatedness:
+    antonyms, synsets = _some(folder, "Expanded", limit), _some(folder, "WordNet", limit)
     return relate([of_entries(synsets, "synonym")], [of_heads(antonyms, "antonym")])
 
 
-def _roget(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
-    roget = _some(shelf, "Roget", limit)
+def _roget(folder: ThesaurusFolder, limit: int | None) -> Relatedness:
+    roget = _some(folder, "Roget", limit)
     return relate([of_heads(roget, "synonym")], [of_heads(roget, "antonym")])
 
 
-def _both(shelf: thesauri.Shelf, limit: int | None) -> Relatedness:
+def _both(folder: ThesaurusFolder, limit: int | None) -> Relatedness:
     names = ("Combined", "WordNet", "Roget", "Fallows")
-    antonyms, synsets, roget, fallows = (_some(shelf, name, limit) for name in names)
+    antonyms, synsets, roget, fallows = (_some(folder, name, limit) for name in names)
     synonyms = [of_entries(synsets, "synonym"), of_heads(roget, "synonym"), of_heads(fallows, "synonym")]
     return relate(synonyms, [of_heads(antonyms, "antonym")])
 
 
-def _some(shelf: thesauri.Shelf, name: str, limit: int | None) -> sj.Thesaurus:
-    return thesauri.some_entries(shelf.thesaurus(name), limit)
+def _some(folder: ThesaurusFolder, name: str, limit: int | None) -> sj.Thesaurus:
+    return some_entries(folder.thesaurus(name), limit)
 
 
 RESOURCES = (Resources("WordNet", _wordnet), Resources("Roget", _roget), Resources(DRAWN, _both))
 
 
 @dataclass
-class Runs:
+class SeedScores:
     """Scores of a model, one of each seed; with them, the errors of the first slice in the first run."""
 
     name: str
@@ -111,26 +113,26 @@ class Runs:
 def run(options: Options) -> Report:
     """All rows asked for, of all resources there are."""
     report = Report("zhang2014", options.split, titles=TITLES, notes=list(NOTES))
-    questions = thesauri.read_questions(options.data, options.split, options.documents)
-    shelf = thesauri.Shelf(options.data)
+    questions = read_questions(options.data, options.split, options.documents)
+    folder = ThesaurusFolder(options.data)
     for resources in RESOURCES:
         if not _asked(resources.name, options):
             continue
         try:
-            related = resources.read(shelf, options.limit)
+            related = resources.read(folder, options.limit)
         except MissingFile as missing:
             report.skip(f"{resources.name}: skipped, {missing}")
             continue
         say(f"{resources.name}: {related}")
-        found = list(_models(report, resources.name, related, questions, shelf, options))
+        found = list(_models(report, resources.name, related, questions, folder, options))
         report.rows += [row for runs in found for row in _rows(resources.name, runs, options.split)]
-        if options.figures is not None:
+        if options.plots is not None:
             _draw(report, {runs.name: runs.errors for runs in found if runs.errors}, options)
     report.rows.sort(key=lambda row: list(TITLES).index(row.table))
     if options.tune:
         report.skip("--tune: nothing to tune, settings are the paper's or were chosen on dev")
     if options.sliced:
-        report.notes.append("a slice of the data or of the dimensions: not the figures to quote")
+        report.notes.append(SLICE_NOTE)
     return report
 
 
@@ -139,24 +141,24 @@ def _models(
     resources: str,
     related: Relatedness,
     questions: Questions,
-    shelf: thesauri.Shelf,
+    folder: ThesaurusFolder,
     options: Options,
-) -> Iterator[Runs]:
+) -> Iterator[SeedScores]:
     """Models that are asked for, each fitted with all seeds when its turn comes."""
     asked = _asked(resources, options)
     for name in (each for each in LOOKUPS if each in asked):
         start = time.perf_counter()
         scores = look_up(related, questions, guess=name == "lookup")
         say(f"  {name}: F1 {scores['f1']:.3f}")
-        yield Runs(name, "", [scores], [time.perf_counter() - start])
+        yield SeedScores(name, "", [scores], [time.perf_counter() - start])
     dimension = min(DIMENSION, options.dimension or DIMENSION)
     for name in (each for each in SAMPLED if each in asked):
         zeros = 0.0 if name == "BPMF" else ZEROS
         setting = f"D={dimension} sweeps={BURN_IN}+{SWEEPS} zeros={zeros:g}"
-        runs = Runs(name, setting)
-        single = {each: Runs(each, setting) for each in ONE_DRAW} if name == "BPTF" else {}
+        runs = SeedScores(name, setting)
+        single = {each: SeedScores(each, setting) for each in ONE_DRAW} if name == "BPTF" else {}
         try:
-            tensor = Tensor(related, questions, shelf.context if name == "BPTF" else None, zeros)
+            tensor = QuestionTensor(related, questions, folder.context if name == "BPTF" else None, zeros)
         except MissingFile as missing:
             report.skip(f"{resources} {name}: skipped, {missing}")
             continue
@@ -180,7 +182,7 @@ def _asked(resources: str, options: Options) -> list[str]:
 
 
 def _score_one_draw(
-    report: Report, resources: str, tensor: Tensor, model: sj.BPTF, seed: int, runs: dict[str, Runs]
+    report: Report, resources: str, tensor: QuestionTensor, model: sj.BPTF, seed: int, runs: dict[str, SeedScores]
 ) -> None:
     start = time.perf_counter()
     learnt, gain = with_metric(model, tensor.slices[0], seed)
@@ -195,7 +197,7 @@ def _score_one_draw(
     )
 
 
-class Tensor:
+class QuestionTensor:
     """Slices over words that have antonyms, and what is known of other words of the questions.
 
     Parameters
@@ -276,7 +278,7 @@ def _some_cells(cells: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return found.row[once], found.col[once], found.data[once]
 
 
-def _rows(resources: str, runs: Runs, split: str) -> list[Row]:
+def _rows(resources: str, runs: SeedScores, split: str) -> list[Row]:
     seconds = float(np.mean(runs.seconds))
     rows = []
     for metric in METRICS:
@@ -288,7 +290,7 @@ def _rows(resources: str, runs: Runs, split: str) -> list[Row]:
                 row=f"{resources} {runs.name}",
                 metric=metric,
                 ours=float(np.mean(values)),
-                paper=overall(resources, split, runs.name, metric),
+                paper=score_of(TABLE_2, (resources, runs.name), split, metric),
                 seconds=seconds,
                 setting=runs.setting,
                 spread=float(np.std(values, ddof=1)) if len(values) > 1 else None,
@@ -301,25 +303,21 @@ def _rows(resources: str, runs: Runs, split: str) -> list[Row]:
 
 
 def _draw(report: Report, errors: dict[str, list[float]], options: Options) -> None:
-    if not errors or options.figures is None:
+    if not errors or options.plots is None:
         return
-    path = options.figures / f"{report.paper}-figure2.png"
-    try:
-        draw_curves(
-            path,
-            "Figure 2: how the errors of the first slice fall",
-            {name: dict(enumerate(values, 1)) for name, values in errors.items()},
-            {},
-            xlabel="sweeps",
-            xscale="linear",
-            errors=True,
-            ylabel="mean absolute error of synonyms and antonyms",
-            source=f"{DRAWN}, one seed; of each draw by itself; at the right, of the last",
-        )
-    except ModuleNotFoundError as error:
-        report.skip(f"figure 2: left out, {error}; install the extra `plot`")
-    else:
-        report.notes.append(f"figure 2: {path}")
+    add_figure(
+        report,
+        2,
+        options.plots / f"{report.paper}-figure2.png",
+        "how the errors of the first slice fall",
+        {name: dict(enumerate(values, 1)) for name, values in errors.items()},
+        {},
+        xlabel="sweeps",
+        xscale="linear",
+        errors=True,
+        ylabel="mean absolute error of synonyms and antonyms",
+        source=f"{DRAWN}, one seed; of each draw by itself; at the right, of the last",
+    )
 
 
 PAPER = Paper(

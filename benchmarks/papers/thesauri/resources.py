@@ -1,11 +1,11 @@
-"""What the papers on thesauri share: the resources of the data folder, and the questions that models answer.
+"""The thesauri of the data folder, and what else papers on them learn from.
 
-`Shelf` reads resources, each once and when first asked for:
+`ThesaurusFolder` reads resources, each once and when first asked for:
 
-    shelf = Shelf(data)
-    shelf.thesaurus("WordNet+similar+derived+Fallows")     # a merged Thesaurus, an entry for each entry of each
-    shelf.context                                          # GloVe, for words that no thesaurus has
-    shelf.lemmatizer
+    folder = ThesaurusFolder(data)
+    folder.thesaurus("WordNet+similar+derived+Fallows")     # a merged Thesaurus, an entry for each entry of each
+    folder.context                                          # GloVe, for words that no thesaurus has
+    folder.lemmatizer
 
 The names in such a sum are those of `RESOURCES`:
 
@@ -18,14 +18,7 @@ The names in such a sum are those of `RESOURCES`:
     Expanded, Combined           heads with antonyms alone, of Zhang and others 2014: WordNet's, which similar
                                  words share, and the same with Roget's
 
-Tasks, by split (dev, whose figures settings may be chosen by, or test):
-
-    read_questions(data, split)     gre/{split}.txt; list of ClosestOpposite
-    read_antonyms(data, split)      antsyn/{adjective,noun,verb}-pairs: .train for a threshold, and .val on dev or
-                                    .test on test; pairs of WordPairs by part of speech
-    read_relations(data, split)     semeval2012/Phase2Answers: 1a on dev, 1b to 1d on test; MaxDiff by subcategory
-
-All raise `files.MissingFile`, which names the file, before anything is read.
+It raises `files.MissingFile`, which names the file, before anything is read.
 """
 
 from __future__ import annotations
@@ -38,9 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 import semproj as sj
-from benchmarks.papers.definitions import LEMMAS, evenly
-from benchmarks.papers.files import read_lines, require
-from semproj import tasks
+from benchmarks.papers.framework.files import WORDNET_ARCHIVE, evenly, read_lines, require
 from semproj.contextspace import ContextSpace
 from semproj.thesaurus import Thesaurus
 from semproj.thesaurus_readers import read_lists, read_table, read_wordnet
@@ -51,8 +42,6 @@ ROGET = ("thesaurus/roget21_synonyms_partial.txt.xz", "thesaurus/roget21_antonym
 EXPANDED = "thesaurus/wordnet_expanded_antonyms.txt.xz"
 COMBINED = "thesaurus/combined_antonyms.txt.xz"
 GLOVE = ("glove100_words.txt", "glove100_vectors.f16.npy")
-PARTS_OF_SPEECH = ("adjective", "noun", "verb")
-SUBCATEGORIES = {"dev": ("1a",), "test": ("1b", "1c", "1d")}
 
 # besides synonyms and antonyms
 WORDNET_RELATIONS = ("contrast", "similar", "derived", "hypernym", "hyponym")
@@ -110,11 +99,11 @@ def parts_of(resources: str) -> list[str]:
 def files_of(resources: str) -> list[str]:
     """What a sum of resources is read from, as paths in the data folder."""
     names = parts_of(resources)
-    files = [LEMMAS] if {"WordNet", *WORDNET_RELATIONS}.intersection(names) else []
+    files = [WORDNET_ARCHIVE] if {"WordNet", *WORDNET_RELATIONS}.intersection(names) else []
     return files + [file for name in names if name in _SOURCES for file in _SOURCES[name].files]
 
 
-class Shelf:
+class ThesaurusFolder:
     """The resources of a data folder.
 
     Parameters
@@ -142,8 +131,8 @@ class Shelf:
 
     @cached_property
     def wordnet(self) -> sj.WordNet:
-        require(self.data / LEMMAS)
-        return sj.WordNet(self.data / LEMMAS)
+        require(self.data / WORDNET_ARCHIVE)
+        return sj.WordNet(self.data / WORDNET_ARCHIVE)
 
     @cached_property
     def lemmatizer(self) -> sj.Lemmatizer:
@@ -167,30 +156,3 @@ def some_entries(thesaurus: Thesaurus, limit: int | None) -> Thesaurus:
     kept = evenly(list(range(len(thesaurus.entries))), limit)
     relations = {name: matrix[kept] for name, matrix in thesaurus.relations.items()}
     return Thesaurus(thesaurus.words, [thesaurus.entries[i] for i in kept], relations)
-
-
-def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOpposite]:
-    """The GRE's closest-opposite questions, at most so many."""
-    path = data / "gre" / f"{split}.txt"
-    require(path)
-    return evenly(tasks.read_closest_opposite(path), limit)
-
-
-def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.WordPairs, tasks.WordPairs]]:
-    """AntSynNET's pairs by part of speech: those to choose a threshold by, and those of the split."""
-    ending = "val" if split == "dev" else "test"
-    paths = {
-        pos: [data / "antsyn" / f"{pos}-pairs.{each}" for each in ("train", ending)] for pos in PARTS_OF_SPEECH
-    }
-    require(*(path for both in paths.values() for path in both))
-    return {
-        pos: (tasks.read_word_pairs(train), tasks.read_word_pairs(held)) for pos, (train, held) in paths.items()
-    }
-
-
-def read_relations(data: Path, split: str) -> dict[str, tasks.MaxDiff]:
-    """SemEval-2012's questions on the relations of class inclusion, by subcategory."""
-    folder = data / "semeval2012" / "Phase2Answers"
-    paths = {name: folder / f"Phase2Answers-{name}.txt" for name in SUBCATEGORIES[split]}
-    require(*paths.values())
-    return {name: tasks.read_maxdiff(path) for name, path in paths.items()}

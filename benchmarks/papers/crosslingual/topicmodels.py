@@ -12,10 +12,10 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import semproj as sj
-from benchmarks.papers.tables import say
+from benchmarks.papers.framework.tables import say
 
 if TYPE_CHECKING:
-    from benchmarks.papers.crosslingual import Project, Space
+    from benchmarks.papers.crosslingual.methods import CountSpace, Project
 
 MAX_SWEEPS = 500
 MEASURED = 10  # sweeps between two looks at dev
@@ -25,57 +25,57 @@ COUPLINGS = (100.0, 1000.0, inf)
 
 
 @dataclass(frozen=True)
-class Manner:
-    """What differs between the papers."""
+class TopicRecipe:
+    """How a paper has its topic models: what differs between the two."""
 
     vocabulary: str
     fold_in_iter: int
     metric: str
 
 
-OF_2010 = Manner("shared", 1, "l1")
-OF_2011 = Manner("separate", 10, "jensen_shannon")
+OF_2010 = TopicRecipe("shared", 1, "l1")
+OF_2011 = TopicRecipe("separate", 10, "jensen_shannon")
 
 
 @dataclass
-class Folding:
+class FoldIn:
     """Documents to mixtures of topics; with separate vocabularies over the columns of their language only."""
 
-    space: Space
-    manner: Manner
+    space: CountSpace
+    recipe: TopicRecipe
     model: Any = None
     note: str = ""
 
     def __call__(self, language: int, counts: Any) -> Any:
-        if self.manner.vocabulary == "shared":
+        if self.recipe.vocabulary == "shared":
             return self.model.transform(counts)
         return self.model.transform(counts[:, self.space.own_columns[language]], view=language)
 
     def views(self) -> list[Any]:
         """What is fitted."""
-        if self.manner.vocabulary == "shared":
+        if self.recipe.vocabulary == "shared":
             return self.space.counts
         own = self.space.own_columns
         return [counts[:, columns] for counts, columns in zip(self.space.counts, own, strict=True)]
 
 
-def _mrr_on_dev(folding: Folding, model: Any) -> float:
+def _mrr_on_dev(folding: FoldIn, model: Any) -> float:
     """The mean reciprocal rank of the partners of dev, by a model."""
     trial = replace(folding, model=model)
     vectors = [trial(language, counts) for language, counts in enumerate(folding.space.watched)]
-    found = float(sj.metrics.mrr(*vectors, metric=folding.manner.metric))
+    found = float(sj.metrics.mrr(*vectors, metric=folding.recipe.metric))
     say(f"    sweep {model.n_iter_}: objective {model.objective_[-1]:.6g}, dev MRR {found:.4f}")
     return found
 
 
-def _fitted(cls: type, space: Space, manner: Manner, topics: int, **options: Any) -> Project:
+def _fitted(cls: type, space: CountSpace, recipe: TopicRecipe, topics: int, **options: Any) -> Project:
     """The model that is best on dev of all that were looked at."""
-    folding = Folding(space, manner)
+    folding = FoldIn(space, recipe)
     stopping = sj.EarlyStopping(lambda model: _mrr_on_dev(folding, model), every=MEASURED, patience=PATIENCE)
     cls(
         topics,
-        vocabulary=manner.vocabulary,
-        fold_in_iter=manner.fold_in_iter,
+        vocabulary=recipe.vocabulary,
+        fold_in_iter=recipe.fold_in_iter,
         max_iter=MAX_SWEEPS,
         tol=0.0,
         callback=stopping,
@@ -84,11 +84,11 @@ def _fitted(cls: type, space: Space, manner: Manner, topics: int, **options: Any
     return replace(folding, model=stopping.best_, note=f"{stopping.best_sweep_} sweeps")
 
 
-def joint(manner: Manner) -> Any:
+def joint(recipe: TopicRecipe) -> Any:
     """JPLSA: a function from a space, topics and nothing else."""
-    return lambda space, dimension, gamma: _fitted(sj.JPLSA, space, manner, dimension)
+    return lambda space, dimension, gamma: _fitted(sj.JPLSA, space, recipe, dimension)
 
 
-def coupled(manner: Manner) -> Any:
+def coupled(recipe: TopicRecipe) -> Any:
     """CPLSA: the same with a coupling."""
-    return lambda space, dimension, gamma: _fitted(sj.CPLSA, space, manner, dimension, coupling=gamma)
+    return lambda space, dimension, gamma: _fitted(sj.CPLSA, space, recipe, dimension, coupling=gamma)

@@ -1,6 +1,6 @@
 """Class inclusion looked up in WordNet: the baseline of Chang, Yih and Meek 2013, Table 2.
 
-    python -m benchmarks.papers.hypernym_lookup --data DIR
+    python -m benchmarks.papers.thesauri.hypernym_lookup --data DIR
 
 prints its MaxDiff accuracies on the subcategories of SemEval-2012 Task 2 that DIR has.
 """
