@@ -55,9 +55,9 @@ NOTES = (
 COMPARABLE = {("1", "europarl"), ("2", "mdn"), ("3", "debian")}  # where a published number can stand beside ours
 
 # Found by --tune on dev: (table, dataset) and row. Where there is nothing, the paper's own setting is used. The
-# coupling of CPLSA is that of slices of dev. Topics of JPLSA are of 200, 500 and, on Europarl, 1000: more of them
-# take more sweeps to leave the start, and end below. Those of CPLSA are of 200, 500 and 1000 on mdn, of 200 and
-# 500 on debian, and as many as the paper tried at most on Europarl.
+# coupling of CPLSA was chosen on slices of dev. JPLSA was tried with 200 and 500 topics and, on Europarl, with
+# 1000: with more it takes more sweeps to leave the start, and ends below. CPLSA was tried with 200, 500 and 1000
+# topics on mdn, with 200 and 500 on debian, and has as many as the paper tried at most on Europarl.
 TUNED: dict[tuple[str, str], dict[str, Setting]] = {
     ("1", "europarl"): {
         "OPCA": Setting(2000, 0.1),

@@ -1,6 +1,6 @@
 """Tables 2 to 5 and Figures 2 and 3 of Guo and Diab: Modeling Sentences in the Latent Space, ACL 2012.
 
-Every model learns from the same corpus (`definitions`), never from the sentences it is measured on (`sentences`).
+Every model learns from the same corpus (`definitions`), never from the sentences it is measured on (`tasks`).
 A model with a random start is fitted with several seeds; results are means, and the spread is the standard
 deviation over the seeds. One fit serves all tables.
 """
@@ -54,7 +54,7 @@ class Results:
     seconds: dict[Setting, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, specs: Sequence[RowSpec], fitted: Fitted, tasks: dict[str, Task]) -> None:
-        """Measure a fitted model for the specs that are of it."""
+        """Measure a fitted model for the rows that are of it."""
         self.seconds[specs[0].fitted].append(fitted.seconds)
         for setting, dataset in dict.fromkeys((spec.setting, spec.dataset) for spec in specs):
             self.outcomes[setting, dataset].append(_measured(fitted, tasks[dataset], mix=setting.mixed))
@@ -67,7 +67,7 @@ class Results:
         return [outcome[metric] for outcome in self.outcomes[spec.setting, spec.dataset]]
 
     def last(self, specs: Sequence[RowSpec]) -> str:
-        """The last run in a spec: the first metric of each dataset."""
+        """The last run in one line: the first metric of each dataset."""
         shown = []
         for spec in {(spec.setting, spec.dataset): spec for spec in specs}.values():
             metric = self.metrics(spec)[0]
@@ -111,7 +111,7 @@ def run(options: Options) -> Report:
 
 
 def _asked(report: Report, options: Options) -> list[RowSpec]:
-    """The specs that the options leave, with models that can be run."""
+    """The rows that the options leave, with models that can be run."""
     specs = []
     for spec in ROWS:
         setting = spec.setting

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
-from benchmarks.ratios.names.project import relative_error
+from benchmarks.ratios.workloads.project import relative_error
 
 TOLERANCE = 1e-5
 

@@ -1,4 +1,4 @@
-"""The data all benchmarks run on: Zipf matrices, with or without planted topics, and English text."""
+"""The data that is timed: Zipf matrices, with or without planted topics, and text of one or two languages."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 Check = Callable[[Contestant, Any], dict[str, Any]]

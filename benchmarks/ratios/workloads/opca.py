@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 GAMMA = 0.1
@@ -36,7 +35,7 @@ def opca(options: Options) -> Iterator[Workload]:
     few_terms, few = options.pick((10_000, 500), (2_000, 100), (100, 4))
     corpus = data.bilingual(pairs, terms, options.data)
 
-    def compared(views: list[Any], k: int, rounds: int, with_peer: bool) -> Workload:
+    def fit_workload(views: list[Any], k: int, rounds: int, with_peer: bool) -> Workload:
         p = views[0].shape[1]
 
         def fit(threads: int) -> np.ndarray:
@@ -81,6 +80,6 @@ def opca(options: Options) -> Iterator[Workload]:
             notes=notes,
         )
 
-    yield compared(corpus.cut(few_terms), few, options.pick(3, 2, 2), True)
+    yield fit_workload(corpus.cut(few_terms), few, options.pick(3, 2, 2), True)
     if options.size == "full":
-        yield compared(corpus.views, d, 1, False)
+        yield fit_workload(corpus.views, d, 1, False)

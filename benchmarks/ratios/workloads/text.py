@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 

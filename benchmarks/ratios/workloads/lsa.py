@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks import peers
-from benchmarks import workloads as data
-from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
+from benchmarks import data, peers
+from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, counts_if_as_good, register
 
 # Captured variances that differ by less than this, relatively, are called equal.
 EQUAL = 1e-4
@@ -36,12 +35,6 @@ def peer_fits(X: csr_matrix, k: int) -> tuple[dict[str, Callable[[], Any]], list
         fits["gensim"] = partial(peers.gensim_lsi, X.T.tocsc(), k)
         notes.append("gensim: LsiModel, one pass over one chunk, two power iterations")
     return fits, notes
-
-
-def mark(row: dict[str, Any]) -> None:
-    """A ratio counts where ours captured at least as much as the peer."""
-    mine = row["captured"][OURS]
-    row["counts"] = {peer: mine >= row["captured"][peer] * (1 - EQUAL) for peer in row["peers"]}
 
 
 @register("lsa")
@@ -78,7 +71,7 @@ def lsa(options: Options) -> Iterator[Workload]:
         ),
         rounds=options.pick(5, 2, 2),
         most_seconds=options.pick(60.0, 10.0, 5.0),
-        finish=mark,
+        finish=counts_if_as_good("captured", EQUAL),
         notes=[
             data.topic_note(topics),
             f"{n} x {terms}, {X.nnz} non-zeros, log tf-idf, k={k}, all float32",

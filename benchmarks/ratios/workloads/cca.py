@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
-from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
+from benchmarks import data, peers
+from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, counts_if_as_good, register
 
 GAMMA = 1.0
 
@@ -31,10 +30,10 @@ def correlations(views: list[np.ndarray], weights: list[np.ndarray]) -> float:
 def cca(options: Options) -> Iterator[Workload]:
     sizes = options.pick([(5_000, 2_000, 5), (10_000, 4_000, 20)], [(1_500, 600, 4)], [(120, 60, 2)])
     for i, size in enumerate(sizes):
-        yield compared(options, *size, with_sklearn=i == 0)  # which takes minutes at the larger size
+        yield fit_workload(options, *size, with_sklearn=i == 0)  # which takes minutes at the larger size
 
 
-def compared(options: Options, pairs: int, terms: int, k: int, with_sklearn: bool) -> Workload:
+def fit_workload(options: Options, pairs: int, terms: int, k: int, with_sklearn: bool) -> Workload:
     import semproj as sj
 
     corpus = data.bilingual(pairs, terms, options.data)
@@ -63,10 +62,6 @@ def compared(options: Options, pairs: int, terms: int, k: int, with_sklearn: boo
                 raise AssertionError(f"{contestant.name}: weights of shape {weights.shape}")
         return {"mean_correlation": correlations(dense, result)}
 
-    def finish(row: dict[str, Any]) -> None:
-        found = row["mean_correlation"]
-        row["counts"] = {peer: found[OURS] >= found[peer] * (1 - 1e-3) for peer in row["peers"]}
-
     p = sum(view.shape[1] for view in sparse)
     return Workload(
         name=f"cca_k{k}",
@@ -79,6 +74,6 @@ def compared(options: Options, pairs: int, terms: int, k: int, with_sklearn: boo
         ),
         rounds=options.pick(3, 2, 2),
         most_seconds=options.pick(120.0, 3.0, 3.0),
-        finish=finish,
+        finish=counts_if_as_good("mean_correlation", 1e-3),
         notes=notes,
     )

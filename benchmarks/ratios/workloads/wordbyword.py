@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 TRANSLATIONS = 6  # of a term, on average: what fitting on Europarl leaves above a probability of 0.01

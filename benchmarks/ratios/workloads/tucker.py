@@ -10,12 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
-from benchmarks.ratios import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, register
+from benchmarks import data, peers
+from benchmarks.ratios import (
+    OURS,
+    ClockedResult,
+    Contestant,
+    Cost,
+    Options,
+    SweepClock,
+    Workload,
+    counts_if_as_good,
+    register,
+)
 
 SWEEPS = 5  # of which the first is not timed: ours solves it exactly
 FIT_SWEEPS = 8  # whose fit is to be reached
+EQUAL = 1e-3  # fits that differ by less than this, relatively, are called equal
 
 
 class SweepTime(ClockedResult):
@@ -24,7 +34,7 @@ class SweepTime(ClockedResult):
     fit: float
 
 
-class Clock(SweepClock):
+class FitClock(SweepClock):
     """A callback that marks each sweep."""
 
     def __init__(self) -> None:
@@ -39,11 +49,6 @@ class Clock(SweepClock):
         result = self.per_sweep(SweepTime)
         result.fit = self.fit
         return result
-
-
-def mark(row: dict[str, Any]) -> None:
-    """A ratio counts where our fit is at least the peer's."""
-    row["counts"] = {peer: row["fit"][OURS] >= row["fit"][peer] * (1 - 1e-3) for peer in row["peers"]}
 
 
 def dense_work(n: int, m: int, rank: int) -> float:
@@ -69,14 +74,14 @@ def one_sweep(options: Options, n: int, nnz: int, rank: int, dtype: Any) -> Work
     tensor, start = sj.SparseTensor.from_slices(slices), start_of(slices, rank)
 
     def ours(threads: int) -> SweepTime:
-        clock = Clock()
+        clock = FitClock()
         sj.Tucker(
             (rank, rank, 4), init=[None, start, None], tol=0, max_iter=SWEEPS, n_threads=threads, callback=clock
         ).fit(tensor)
         return clock.sweep_time()
 
     def plain() -> SweepTime:
-        clock = Clock()
+        clock = FitClock()
         peers.plain_hooi(slices, start, SWEEPS, clock)
         return clock.sweep_time()
 
@@ -92,7 +97,7 @@ def one_sweep(options: Options, n: int, nnz: int, rank: int, dtype: Any) -> Work
         rounds=options.pick(3, 2, 1),
         most_seconds=options.pick(20.0, 5.0, 5.0),
         least_seconds=0.0,
-        finish=mark,
+        finish=counts_if_as_good("fit", EQUAL),
         notes=[
             f"{n} x {n} x 4, {tensor.nnz} random entries, rank ({rank}, {rank}, 4), {np.dtype(dtype).name}; "
             f"seconds of a sweep, the mean of sweeps 2 to {SWEEPS} from the same start; the fit is after the last",
@@ -107,7 +112,7 @@ def same_fit(options: Options, n: int, nnz: int, rank: int) -> Workload:
 
     slices = data.random_slices(n, n, 4, nnz, np.float32)
     tensor, start = sj.SparseTensor.from_slices(slices), start_of(slices, rank)
-    clock = Clock()
+    clock = FitClock()
     peers.plain_hooi(slices, start, FIT_SWEEPS, clock)
     target = clock.fit
 
@@ -123,7 +128,7 @@ def same_fit(options: Options, n: int, nnz: int, rank: int) -> Workload:
         return model.fit_
 
     def plain() -> float:
-        again = Clock()
+        again = FitClock()
         peers.plain_hooi(slices, start, FIT_SWEEPS, again)
         return again.fit
 
@@ -141,7 +146,7 @@ def same_fit(options: Options, n: int, nnz: int, rank: int) -> Workload:
         rounds=options.pick(3, 2, 1),
         most_seconds=options.pick(20.0, 5.0, 5.0),
         least_seconds=0.0,
-        finish=mark,
+        finish=counts_if_as_good("fit", EQUAL),
         notes=[f"until the fit of {FIT_SWEEPS} sweeps of plain, from the same start, with all that it takes"],
     )
 
@@ -167,7 +172,7 @@ def against_pyttb(options: Options, n: int, nnz: int, rank: int) -> Workload:
         check=lambda contestant, result: {"fit": result},
         rounds=options.pick(3, 2, 1),
         most_seconds=options.pick(60.0, 5.0, 5.0),
-        finish=mark,
+        finish=counts_if_as_good("fit", EQUAL),
         notes=[
             f"{n} x {n} x 4, {tensor.nnz} random entries, rank ({rank}, {rank}, 4), float64, from the same start: "
             "pyttb's tucker_als for 2 sweeps, ours for 3",
@@ -179,7 +184,7 @@ def against_pyttb(options: Options, n: int, nnz: int, rank: int) -> Workload:
 CHILD = """
 import json, resource, sys, time
 import numpy as np
-from benchmarks import workloads as data
+from benchmarks import data
 import semproj as sj
 n, p, nnz, rank, threads = map(int, sys.argv[1:])
 tensor = sj.SparseTensor.from_slices(data.random_slices(n, p, 4, nnz, np.float32))

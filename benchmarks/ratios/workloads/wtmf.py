@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
 
 MISSING_WEIGHT, REG = 0.01, 20.0
@@ -27,7 +26,7 @@ Sides = dict[str, np.ndarray]  # "words", "sentences": vectors as rows
 
 
 @dataclass(frozen=True)
-class Problem:
+class SweepProblem:
     """Rows of both sides, and the vectors that a sweep starts from."""
 
     rows: dict[str, csr_matrix]
@@ -47,7 +46,7 @@ class Problem:
             solved[side] = solve(self.factors(solved, side), out[side])
         return solved
 
-    def after(self, *sides: str) -> Problem:
+    def after(self, *sides: str) -> SweepProblem:
         """The same with these sides solved."""
         solvers = {side: our_solver(self.rows[side], self.reg, None) for side in sides}
         fresh = {side: np.empty_like(self.vectors[side]) for side in sides}
@@ -70,11 +69,11 @@ def ones(counts: csr_matrix) -> csr_matrix:
     return csr_matrix((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
-def problem(X: csr_matrix, k: int, reg: float, sweeps: int = SWEEPS_BEFORE) -> Problem:
+def sweep_problem(X: csr_matrix, k: int, reg: float, sweeps: int = SWEEPS_BEFORE) -> SweepProblem:
     """What a sweep starts from after random words and some sweeps."""
     rows = {"words": X.T.tocsr(), "sentences": X}
     random = {side: data.dense(rows[side].shape[0], k) for side in rows}
-    found = Problem(rows, random, reg).after("sentences")
+    found = SweepProblem(rows, random, reg).after("sentences")
     for _ in range(sweeps):
         found = found.after("words", "sentences")
     return found
@@ -92,7 +91,7 @@ def dense_solutions(rows: csr_matrix, factors: np.ndarray, reg: float, picked: n
     return found
 
 
-def checker(problem: Problem) -> Callable[[Contestant, Sides], dict[str, Any]]:
+def checker(problem: SweepProblem) -> Callable[[Contestant, Sides], dict[str, Any]]:
     """Rows of all lengths against float64, and all rows against implicit's Cholesky where that came first.
 
     The `error` is each half-sweep's own, given what it started from. The relative `difference` of a whole sweep's
@@ -141,7 +140,7 @@ def flops(rows: csr_matrix, k: int) -> float:
     return 2.0 * float(np.minimum(short, long).sum() + rows.shape[1] * k**2)
 
 
-def peer_contestants(problem: Problem, sides: tuple[str, ...], threads: tuple[int, ...]) -> list[Contestant]:
+def peer_contestants(problem: SweepProblem, sides: tuple[str, ...], threads: tuple[int, ...]) -> list[Contestant]:
     made = []
     for name, steps in (("implicit", 0), ("implicit_cg", CG_STEPS)):
         for n in threads:
@@ -155,8 +154,13 @@ def peer_contestants(problem: Problem, sides: tuple[str, ...], threads: tuple[in
     return made
 
 
-def compared(
-    options: Options, name: str, problem: Problem, sides: tuple[str, ...], source: str, with_peers: bool = False
+def sweep_workload(
+    options: Options,
+    name: str,
+    problem: SweepProblem,
+    sides: tuple[str, ...],
+    source: str,
+    with_peers: bool = False,
 ) -> Workload:
     """One sweep, or half of one."""
     k = problem.vectors["words"].shape[1]
@@ -201,7 +205,7 @@ def first_nonzeros(counts: csr_matrix, nnz: int) -> csr_matrix:
     return rows[:, np.unique(rows.indices)].tocsr()
 
 
-def fit(options: Options) -> Workload:
+def fit_workload(options: Options) -> Workload:
     """The paper's 393,666 definitions and sentences, 20 sweeps; ours only."""
     import semproj as sj
 
@@ -242,20 +246,22 @@ def wtmf(options: Options) -> Iterator[Workload]:
     n, terms, k = options.pick((100_000, 20_000, 100), (10_000, 5_000, 100), (150, 80, 4))
     corpus = data.sentences(n, terms, options.data)
     source = f"{corpus.source}, {corpus.counts.shape[1]} words, {corpus.counts.nnz} non-zeros"
-    start = problem(ones(corpus.counts), k, UNIT_REG)
+    start = sweep_problem(ones(corpus.counts), k, UNIT_REG)
     both = ("words", "sentences")
     binary = f"{source}, all 1"
-    yield compared(options, "wtmf_sweep", start, both, binary, with_peers=True)
+    yield sweep_workload(options, "wtmf_sweep", start, both, binary, with_peers=True)
     # From the words of this sweep: those of the last are what the sentences were solved from already.
-    yield compared(options, "wtmf_sentences", start.after("words"), ("sentences",), binary, with_peers=True)
-    yield compared(options, "wtmf_words", start, ("words",), binary, with_peers=True)
+    yield sweep_workload(options, "wtmf_sentences", start.after("words"), ("sentences",), binary, with_peers=True)
+    yield sweep_workload(options, "wtmf_words", start, ("words",), binary, with_peers=True)
     # The second sweep has the longest vectors of all, so the worst conditioned systems.
-    start = problem(ones(corpus.counts), k, UNIT_REG, sweeps=1)
-    yield compared(options, "wtmf_sweep_early", start, both, binary, with_peers=True)
+    start = sweep_problem(ones(corpus.counts), k, UNIT_REG, sweeps=1)
+    yield sweep_workload(options, "wtmf_sweep_early", start, both, binary, with_peers=True)
     del start
     weighted = sj.LogTfIdf().fit_transform(corpus.counts)
     for other in options.pick((50, 100, 200, 400), (50,), (3, 9)):
-        yield compared(options, f"wtmf_k{other}", problem(weighted, other, REG), both, f"{source}, tf-idf")
+        yield sweep_workload(
+            options, f"wtmf_k{other}", sweep_problem(weighted, other, REG), both, f"{source}, tf-idf"
+        )
 
     exponents = options.pick((5, 6, 7), (4, 5), (2, 3))
     grown = data.sentences(10 ** exponents[-1] // 10, options.pick(100_000, 20_000, 200))
@@ -263,6 +269,6 @@ def wtmf(options: Options) -> Iterator[Workload]:
         counts = first_nonzeros(grown.counts, 10**exponent)
         source = f"the first {counts.shape[0]} of {grown.source}, the {counts.shape[1]} words that occur, tf-idf"
         weighted = sj.LogTfIdf().fit_transform(counts)
-        yield compared(options, f"wtmf_nnz1e{exponent}", problem(weighted, k, REG), both, source)
+        yield sweep_workload(options, f"wtmf_nnz1e{exponent}", sweep_problem(weighted, k, REG), both, source)
     del grown
-    yield fit(options)
+    yield fit_workload(options)

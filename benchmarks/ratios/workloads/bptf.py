@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, register
 
 SWEEPS = 16  # of which the first is not timed; enough to find what is planted

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from benchmarks import peers
-from benchmarks import workloads as data
+from benchmarks import data, peers
 from benchmarks.ratios import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, register
 
 ALPHA, BETA = 1.1, 1.01  # of MAP estimates; for those who average over parameters, the same less one
