@@ -1,17 +1,14 @@
-"""The README's table of figures, made from the JSON files of ``python -m benchmarks.ratios``.
-
-Run as ``python -m benchmarks.report benchmarks/results/*.json`` to print it, with ``--write README.md`` to put it
-between that file's markers, where rows of workloads that the files do not have stay as they are.
-"""
+"""The table of timings: words per second and the ratios over peers, one row a workload and number of threads."""
 
 from __future__ import annotations
 
-import argparse
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+from benchmarks.report.pages import Page, cells_of, read_json, table_head, table_line
+
+MARKER = "timings"
 
 TITLES = {
     "project_d2000_f32": "project, d=2000, float32, reused output",
@@ -47,40 +44,55 @@ TITLES = {
     "cplsa_sweep_t1000": "CPLSA, one sweep, 10,000 pairs, T=1000",
     "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
 }
-HEAD = "| workload | threads | words per second | times the speed of |\n|---|---|---|---|"
+
+# The README's choice, with two threads each
+SHORT = ("project_d2000_f32", "count_english", "encode_d500", "lsa_k500", "wtmf_sweep", "plsa_sweep_t100")
+SHORT_THREADS = 2
+
+HEAD = ("workload", "threads", "words per second", "times the speed of")
+Lines = dict[tuple[str, int], str]  # by title and threads
 
 
-def table(files: list[Path], before: str = "") -> str:
-    """A Markdown table: one row for a workload and number of threads; as in `before` where no file has it."""
-    measured = [row for file in files for row in json.loads(file.read_text())["rows"]]
-    lines = [HEAD]
-    for name, title in TITLES.items():
-        new = [_line(title, row) for row in measured if row["workload"] == name]
-        lines += new or [line for line in before.splitlines() if line.startswith(f"| {title} |")]
-    return "\n".join(lines)
+def timings_table(files: Sequence[Path], before: str = "", *, short: bool = False) -> str:
+    """A Markdown table: rows of the files, of the last that has one, and rows of `before` that no file has.
+
+    A file is JSON of ``benchmarks.ratios``, or a page with a table of timings.
+    """
+    lines = _lines_of(before)
+    for file in files:
+        lines |= _read(file)
+    shown = [
+        line
+        for workload, title in TITLES.items()
+        for (of, threads), line in sorted(lines.items())
+        if of == title and (not short or (workload in SHORT and threads == SHORT_THREADS))
+    ]
+    return "\n".join([table_head(HEAD), *shown])
+
+
+def _read(file: Path) -> Lines:
+    if file.suffix == ".md":
+        return _lines_of(Page(file).between(MARKER))
+    rows = read_json(file, "benchmarks.ratios", "machine", "rows")["rows"]
+    return {
+        (TITLES[row["workload"]], row["threads"]): _line(TITLES[row["workload"]], row)
+        for row in rows
+        if row["workload"] in TITLES
+    }
+
+
+def _lines_of(table: str) -> Lines:
+    """Rows of a table that was written before."""
+    lines = {}
+    for line in table.splitlines():
+        cells = cells_of(line)
+        if len(cells) == len(HEAD) and cells[1].isdigit():
+            lines[cells[0], int(cells[1])] = line
+    return lines
 
 
 def _line(title: str, row: dict[str, Any]) -> str:
     ratios = ", ".join(f"{peer} {ratio:.1f}" for peer, ratio in row["peers"].items() if ratio)
     rate = row["words_per_second"]
     speed = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate / 1e3:.0f} thousand"
-    return f"| {title} | {row['threads']} | {speed} | {ratios} |"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, help="JSON files of benchmarks.ratios")
-    parser.add_argument("--write", type=Path, metavar="README", help="put it between this file's markers")
-    options = parser.parse_args()
-    if options.write is None:
-        print(table(options.files))
-        return
-    before, _, rest = options.write.read_text().partition(BEGIN)
-    there, found, after = rest.partition(END)
-    if not found:
-        parser.error(f"--write: {options.write} has no lines {BEGIN} and {END}")
-    options.write.write_text(f"{before}{BEGIN}\n\n{table(options.files, there)}\n\n{END}{after}")
-
-
-if __name__ == "__main__":
-    main()
+    return table_line([title, str(row["threads"]), speed, ratios])
