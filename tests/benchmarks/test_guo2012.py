@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
-import lzma
 import sys
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,6 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import semproj as sj  # noqa: E402
-from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.framework import compare, files  # noqa: E402
 from benchmarks.papers.sentences import guo2012, models, tasks  # noqa: E402
 from benchmarks.papers.sentences.definitions import Corpus, is_pointer, read_wiktionary  # noqa: E402
@@ -26,17 +21,11 @@ from benchmarks.papers.sentences.guo2012_rows import ROWS, wtmf  # noqa: E402
 from benchmarks.papers.sentences.models import MODELS, Setting  # noqa: E402
 from benchmarks.papers.sentences.tasks import Pairs, Paraphrase, read_task  # noqa: E402
 from semproj.tasks import best_threshold  # noqa: E402
+from tests.support.papering import by_place, not_measured, run_json, write_lines, write_wordnet  # noqa: E402
 
 FIELDS = {"table", "dataset", "row", "metric", "ours", "paper", "seconds"}
 TOPICS, WORDS = 8, 30
 N_SENSES = 240
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
 
 
 def _word(topic: int, number: int) -> str:
@@ -73,21 +62,17 @@ def data(tmp_path_factory) -> Path:
     """The layout of the data folder, dev and test of everything."""
     folder = tmp_path_factory.mktemp("data")
     world = Invented()
-    index = f"{_word(0, 0)} n 1 0 1 1 00000000\n".encode()
-    with tarfile.open(folder / "wordnet30.tar.xz", "w:xz") as archive:
-        member = tarfile.TarInfo("wordnet30/index.noun")
-        member.size = len(index)
-        archive.addfile(member, io.BytesIO(index))
+    write_wordnet(folder, {"index.noun": f"{_word(0, 0)} n 1 0 1 1 00000000\n"})
     glosses = [f"{i:08d}-{'nvas'[i % 4]}\tw{i}\t{world.define(i)}\t" for i in range(N_SENSES)]
-    _write(folder / "definitions" / "wordnet30.tsv.xz", glosses)
+    write_lines(folder / "definitions" / "wordnet30.tsv.xz", glosses)
     talk = [f"w\t{pos}\t{world.talk(i % TOPICS)}\tan example" for i, pos in enumerate(["Noun", "Verb"] * 400)]
     noise = [
         "w\tNoun\tplural of once\t",
         "w\tSymbol\tonce upon\t",
         "w\tAdverb\t(dated) Alternative form of once\t",
     ]
-    _write(folder / "definitions" / "wiktionary.tsv.xz", talk + noise)
-    _write(folder / "definitions" / "brown.txt.xz", [world.talk(i % TOPICS) + " ." for i in range(300)])
+    write_lines(folder / "definitions" / "wiktionary.tsv.xz", talk + noise)
+    write_lines(folder / "definitions" / "brown.txt.xz", [world.talk(i % TOPICS) + " ." for i in range(300)])
     for split, start in (("dev", 0), ("test", 60)):
         lines = []
         for i in range(start, start + 60):
@@ -97,29 +82,23 @@ def data(tmp_path_factory) -> Path:
                 f"s{i}\t{definition}\t{j:08d}-{'nvaa'[j % 4]}" for j in ((i, i + TOPICS) if i % 5 == 0 else (i,))
             ]
         lines.append(f"unknown{start}\tnothing here is known\t{start:08d}-n")
-        _write(folder / "cdr" / f"{split}.tsv.xz", lines)
+        write_lines(folder / "cdr" / f"{split}.tsv.xz", lines)
     for name, n in (("li06_30", 30), ("li06_35", 35)):
         rated = [f"{a}\t{b}\t{rating}" for a, b, rating in world.judged(n)]
-        _write(folder / "sts" / f"{name}.tsv", ["sentence1\tsentence2\trating", *rated])
+        write_lines(folder / "sts" / f"{name}.tsv", ["sentence1\tsentence2\trating", *rated])
     for split in ("train", "test"):
         rows = [f"{int(y == 1)}\t{i}\t{i}\t{a}\t{b}" for i, (a, b, y) in enumerate(world.judged(120))]
-        _write(folder / "sts" / f"msrp_{split}.txt", ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", *rows])
+        write_lines(
+            folder / "sts" / f"msrp_{split}.txt", ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", *rows]
+        )
         pairs = world.judged(90)
-        _write(folder / "sts" / f"sts12_{split}" / "text", [text for a, b, _ in pairs for text in (a, b)])
-        _write(folder / "sts" / f"sts12_{split}" / "gs", [f"{5 * y:.3f}" for _, _, y in pairs])
+        write_lines(folder / "sts" / f"sts12_{split}" / "text", [text for a, b, _ in pairs for text in (a, b)])
+        write_lines(folder / "sts" / f"sts12_{split}" / "gs", [f"{5 * y:.3f}" for _, _, y in pairs])
     return folder
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["guo2012", "--data", str(data), "--json", str(file), *arguments])
-    return json.loads(file.read_text())
-
-
-def _by_place(result: dict) -> dict:
-    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
-    return found
+    return run_json("guo2012", data, tmp_path, *arguments)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -128,10 +107,11 @@ def test_all_tables_of_a_split(split, data, tmp_path, capsys):
     arguments = ["--rows", *rows, "--dimension", "8", "--seeds", "2", "--no-plots"]
     result = _run(data, tmp_path, "--split", split, *arguments)
     assert (result["paper"], result["split"]) == ("guo2012", split)
-    found = _by_place(result)
+    found = by_place(result)
     expected = {spec.table for spec in ROWS} - {"Figure 2", "Figure 3"}
     assert {place[0] for place in found} == expected
     assert {place[1] for place in found} == set(guo2012.DATASETS)
+    assert not_measured("guo2012", found) == {"LDA a=0.05 b=0.05"}  # which was not asked for
     for (_, _, row, _), each in found.items():
         assert set(each) == (FIELDS | {"spread"} if "WTMF" in row else FIELDS)
         assert each["spread"] >= 0 if "WTMF" in row else True
@@ -165,7 +145,7 @@ def test_all_tables_of_a_split(split, data, tmp_path, capsys):
 def test_plots_and_their_points(data, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     result = _run(data, tmp_path, "--rows", "WTMF", "--datasets", "cdr", "--dimension", "80", "--seeds", "1")
-    found = _by_place(result)
+    found = by_place(result)
     points = [place[2] for place in found if place[0] == "Figure 2"]
     assert points == [f"WTMF w={weight}" for weight in ("0.0001", "0.0005", "0.001", "0.005", "0.01", "0.05")]
     # Figure 3 is of dimensions: those above the largest allowed are left out, not run with fewer.
@@ -246,7 +226,7 @@ def test_a_fit_without_missing_words_is_stopped_by_dev(data, tmp_path, monkeypat
     for path in data.iterdir():
         if path.name != "cdr":
             (partial / path.name).symlink_to(path)
-    _write(partial / "cdr" / "test.tsv.xz", [f"a\t{_word(0, 1)}\t00000000-n"])
+    write_lines(partial / "cdr" / "test.tsv.xz", [f"a\t{_word(0, 1)}\t00000000-n"])
     arguments = ["--split", "test", "--rows", "WTMF", "--datasets", "cdr", "--dimension", "4", "--seeds", "1"]
     _run(partial, tmp_path, *arguments, "--no-plots")
     assert "WTMF w=0: not stopped before the last sweep" in capsys.readouterr().out
@@ -295,7 +275,7 @@ def test_entries_that_only_point_to_another(definition, expected):
 
 def test_parts_of_speech(tmp_path):
     lines = ["a\tNoun\tone\t", "a\tLetter\ttwo\t", "a\tAdjective \tthree\tan example", "a\tAdverb\tplural of b\t"]
-    _write(tmp_path / "definitions" / "wiktionary.tsv.xz", lines)
+    write_lines(tmp_path / "definitions" / "wiktionary.tsv.xz", lines)
     assert list(read_wiktionary(tmp_path)) == ["one", "three"]
 
 
@@ -388,17 +368,17 @@ def test_paraphrases_are_told_by_what_other_pairs_teach():
 
 def test_damaged_data_names_the_file(data, tmp_path):
     corpus = Corpus(data)
-    _write(tmp_path / "cdr" / "dev.tsv.xz", ["s\tsome words\t99999999-n"])
+    write_lines(tmp_path / "cdr" / "dev.tsv.xz", ["s\tsome words\t99999999-n"])
     with pytest.raises(ValueError, match=r"dev\.tsv\.xz: s: WordNet has no synset 99999999-n"):
         read_task(tmp_path, "cdr", "dev", corpus)
-    _write(tmp_path / "cdr" / "dev.tsv.xz", ["s\tsome words"])
+    write_lines(tmp_path / "cdr" / "dev.tsv.xz", ["s\tsome words"])
     with pytest.raises(ValueError, match=r"line 1: expected sense, definition, synset, got 2 columns"):
         read_task(tmp_path, "cdr", "dev", corpus)
-    _write(tmp_path / "sts" / "li06_30.tsv", ["a\tb\tc", "one\ttwo\tmuch"])
+    write_lines(tmp_path / "sts" / "li06_30.tsv", ["a\tb\tc", "one\ttwo\tmuch"])
     with pytest.raises(ValueError, match=r"li06_30\.tsv: expected numbers for rating, got 'much'"):
         read_task(tmp_path, "li06_30", "dev", corpus)
-    _write(tmp_path / "sts" / "sts12_train" / "text", ["one", "two", "three"])
-    _write(tmp_path / "sts" / "sts12_train" / "gs", ["1.0"])
+    write_lines(tmp_path / "sts" / "sts12_train" / "text", ["one", "two", "three"])
+    write_lines(tmp_path / "sts" / "sts12_train" / "gs", ["1.0"])
     with pytest.raises(ValueError, match=r"text: expected two lines for each of the 1 scores, got 3"):
         read_task(tmp_path, "sts12", "dev", corpus)
     with pytest.raises(files.MissingFile, match=r"msrp_train\.txt is missing"):

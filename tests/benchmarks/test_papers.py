@@ -17,7 +17,7 @@ if str(ROOT) not in sys.path:
 
 import semproj as sj  # noqa: E402
 from benchmarks.papers import Report, Row, load, render, write_json  # noqa: E402
-from benchmarks.papers.__main__ import main, parse  # noqa: E402
+from benchmarks.papers.__main__ import parse  # noqa: E402
 from benchmarks.papers.crosslingual import corpora  # noqa: E402
 from benchmarks.papers.crosslingual import platt2010 as platt  # noqa: E402
 from benchmarks.papers.crosslingual.methods import METHODS, CountSpace, Method  # noqa: E402
@@ -25,7 +25,7 @@ from benchmarks.papers.crosslingual.platt2010 import TUNED  # noqa: E402
 from benchmarks.papers.framework import compare, files  # noqa: E402
 from benchmarks.papers.framework.plotting import _apart  # noqa: E402
 from benchmarks.papers.published.platt2010 import PUBLISHED  # noqa: E402
-from tests.support.papering import write_lines, write_pairs  # noqa: E402
+from tests.support.papering import by_place, not_measured, run_json, write_lines, write_pairs  # noqa: E402
 
 FIELDS = {"table", "dataset", "row", "metric", "ours", "paper", "seconds"}
 HERE = ["--rows", "CLLSI", "Untranslated"]  # whatever else the library has
@@ -40,9 +40,7 @@ def data(tmp_path_factory) -> Path:
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["platt2010", "--data", str(data), "--json", str(file), "--dimension", "30", *arguments])
-    return json.loads(file.read_text())
+    return run_json("platt2010", data, tmp_path, "--dimension", "30", *arguments)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -50,12 +48,12 @@ def test_the_json_and_the_numbers_of_a_split(split, data, tmp_path, capsys):
     result = _run(data, tmp_path, "--split", split, *HERE)
     assert set(result) == {"paper", "split", "rows"}
     assert (result["paper"], result["split"]) == ("platt2010", split)
-    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
+    found = by_place(result)
     retrieval = [("1", "europarl"), ("1", "europarl-25"), ("2", "mdn"), ("2", "debian")]
     expected = {(*place, row, m) for place in retrieval for row in HERE[1:] for m in ("top1", "mrr")}
     expected |= {(f"3 {language}", "debian", "CLLSI", "accuracy") for language in ("English", "Italian")}
     assert set(found) == expected
+    assert not_measured("platt2010", found) == {method.row for method in METHODS} - set(HERE)
     for row in found.values():
         assert set(row) == FIELDS
         assert 0 <= row["ours"] <= 1

@@ -19,7 +19,7 @@ from benchmarks.papers.crosslingual.topicmodels import OF_2010, OF_2011, FoldIn 
 from benchmarks.papers.published import yih2011 as published  # noqa: E402
 from benchmarks.papers.published.common import Setting  # noqa: E402
 from tests.reference import plsa as reference  # noqa: E402
-from tests.support.papering import run_paper, write_pairs  # noqa: E402
+from tests.support.papering import not_measured, run_paper, write_pairs  # noqa: E402
 
 TOPICS = ["--rows", "JPLSA", "CPLSA"]
 
@@ -37,6 +37,7 @@ def test_the_numbers_of_a_split(split, data, tmp_path, capsys):
     rows = ["OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
     expected = {("1", name, row, m) for name in ("mdn", "debian") for row in rows for m in ("top1", "mrr")}
     assert set(found) == expected
+    assert not not_measured("yih2011", found)
     for row in rows:  # chance is 0.08
         assert found["1", "mdn", row, "mrr"]["ours"] > 0.4
     assert found["1", "mdn", "JPLSA", "top1"]["paper"] == 0.6079

@@ -17,7 +17,14 @@ from benchmarks.papers.published.yih2012 import precision  # noqa: E402
 from benchmarks.papers.thesauri import questions, yih2012  # noqa: E402
 from benchmarks.papers.thesauri.resources import FALLOWS, MOBY, ROGET, ThesaurusFolder  # noqa: E402
 from benchmarks.papers.thesauri.yih2012 import RESOURCES  # noqa: E402
-from tests.support.papering import run_paper, write_lines, write_wordnet  # noqa: E402
+from tests.support.papering import (  # noqa: E402
+    not_measured,
+    opposite_question,
+    run_paper,
+    write_context,
+    write_lines,
+    write_wordnet,
+)
 
 CONCEPTS, WORDS = 12, 9  # words of each pole of a concept
 NEW = 8  # of these, only the context vectors know the last
@@ -50,11 +57,8 @@ def _questions(rng: np.random.Generator, targets: list[int]) -> list[str]:
     for concept in range(CONCEPTS):
         for pole in range(2):
             for target in targets:
-                answer = _word(concept, 1 - pole, int(rng.integers(6)))
                 others = [(concept + i) % CONCEPTS for i in (1, 3, 5, 7)]
-                choices = [answer, *(_word(other, int(rng.integers(2)), int(rng.integers(6))) for other in others)]
-                shuffled = " ".join(rng.permutation(choices))
-                lines.append(f"{_word(concept, pole, target)}: {shuffled} :: {answer}")
+                lines.append(opposite_question(_word, (concept, pole, target), others, rng))
     return lines
 
 
@@ -78,10 +82,9 @@ def data(tmp_path_factory) -> Path:
     write_lines(folder / ROGET[1], antonyms)
     write_lines(folder / MOBY, moby)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(WORDS)]
-    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     poles = rng.normal(size=(CONCEPTS, 2, 20))
     vectors = np.array([poles[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
-    np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
+    write_context(folder, [_word(*place) for place in places], vectors)
     for split in ("dev", "test"):
         write_lines(folder / "gre" / f"{split}.txt", _questions(rng, [0, 2, 4, NEW]))
     for part_of_speech in questions.PARTS_OF_SPEECH:
@@ -109,6 +112,7 @@ def test_published_numbers_of_table_5():
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_all_tables_of_a_split(split, data, tmp_path, capsys):
     found = _run(data, tmp_path, "--split", split, "--dimension", "50")
+    assert not not_measured("yih2012", found)
     assert {place[:2] for place in found} == {
         ("5", "gre"),
         ("6", "gre"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -15,14 +14,21 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.thesauri import relatedness, zhang2014  # noqa: E402
 from benchmarks.papers.thesauri.resources import COMBINED, EXPANDED, FALLOWS, ROGET  # noqa: E402
 from benchmarks.papers.thesauri.zhang2014_draw import last_draw, with_metric  # noqa: E402
 from semproj import BPTF  # noqa: E402
 from semproj.tasks import ClosestOpposite  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
-from tests.support.papering import write_lines, write_wordnet  # noqa: E402
+from tests.support.papering import (  # noqa: E402
+    by_place,
+    not_measured,
+    opposite_question,
+    run_paper,
+    write_context,
+    write_lines,
+    write_wordnet,
+)
 
 CONCEPTS = 10
 OPPOSED, LINKED, NEW = range(6), 6, 7  # words with antonyms, one with synonyms alone, one with a context alone
@@ -70,19 +76,16 @@ def data(tmp_path_factory) -> Path:
     write_lines(folder / COMBINED, antonyms)
     write_lines(folder / FALLOWS, table)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(NEW + 1)]
-    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     # Opposites have like contexts, but not the same.
     concepts, poles = rng.normal(size=(CONCEPTS, 1, 20)), 0.7 * rng.normal(size=(CONCEPTS, 2, 20))
     centres = concepts + poles
     vectors = np.array([centres[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
-    np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
+    write_context(folder, [_word(*place) for place in places], vectors)
     for split in ("dev", "test"):
         lines = []
         for concept, pole, number in places:
-            answer = _word(concept, 1 - pole, int(rng.integers(6)))
             others = [(concept + i) % CONCEPTS for i in (1, 2, 4, 7)]
-            choices = [answer, *(_word(each, int(rng.integers(2)), int(rng.integers(6))) for each in others)]
-            lines.append(f"{_word(concept, pole, number)}: {' '.join(rng.permutation(choices))} :: {answer}")
+            lines.append(opposite_question(_word, (concept, pole, number), others, rng))
         write_lines(folder / "gre" / f"{split}.txt", lines)
     return folder
 
@@ -94,12 +97,9 @@ def shorter_chains(monkeypatch):
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["zhang2014", "--data", str(data), "--json", str(file), "--seeds", "2", *arguments])
-    result = json.loads(file.read_text())
-    found = {(r["table"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
-    return found
+    """Without the dataset, which is one."""
+    found = run_paper("zhang2014", data, tmp_path, "--seeds", "2", *arguments)
+    return {(table, row, metric): each for (table, _, row, metric), each in found.items()}
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -109,6 +109,7 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     def ours(row: str, metric: str = "f1") -> float:
         return found["2", row, metric]["ours"]
 
+    assert not not_measured("zhang2014", by_place({"rows": list(found.values())}))
     names = [r.name for r in zhang2014.RESOURCES]
     assert {place[1] for place in found if place[0] == "2"} == {
         f"{n} {m}" for n in names for m in zhang2014.MODELS

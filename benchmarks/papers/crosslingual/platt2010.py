@@ -58,25 +58,18 @@ COMPARABLE = {("1", "europarl"), ("2", "mdn"), ("3", "debian")}  # where a publi
 # coupling of CPLSA was chosen on slices of dev. JPLSA was tried with 200 and 500 topics and, on Europarl, with
 # 1000: with more it takes more sweeps to leave the start, and ends below. CPLSA was tried with 200, 500 and 1000
 # topics on mdn, with 200 and 500 on debian, and has as many as the paper tried at most on Europarl.
+_EUROPARL = {
+    "OPCA": Setting(2000, 0.1),
+    "DDA": Setting(2000, 0.1),
+    "CCA": Setting(1500, 1.0),
+    "CLLSI": Setting(2000),
+    "WordByWord+LSA": Setting(2000),
+    "CPLSA": Setting(1000, inf),
+    "JPLSA": Setting(200),
+}
 TUNED: dict[tuple[str, str], dict[str, Setting]] = {
-    ("1", "europarl"): {
-        "OPCA": Setting(2000, 0.1),
-        "DDA": Setting(2000, 0.1),
-        "CCA": Setting(1500, 1.0),
-        "CLLSI": Setting(2000),
-        "WordByWord+LSA": Setting(2000),
-        "CPLSA": Setting(1000, inf),
-        "JPLSA": Setting(200),
-    },
-    ("1", "europarl-25"): {
-        "OPCA": Setting(2000, 0.1),
-        "DDA": Setting(2000, 0.1),
-        "CCA": Setting(1500, 1.0),
-        "CLLSI": Setting(2000),
-        "WordByWord+LSA": Setting(2000),
-        "CPLSA": Setting(1000, inf),
-        "JPLSA": Setting(200),
-    },
+    ("1", "europarl"): _EUROPARL,
+    ("1", "europarl-25"): _EUROPARL,
     ("2", "mdn"): {
         "OPCA": Setting(1500, 0.1),
         "DDA": Setting(1500, 0.1),
