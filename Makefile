@@ -10,7 +10,7 @@ STAMPS := $(VENV)/.stamps
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find cmake csrc python -type f -not -path '*/__pycache__/*' -not -name '*.so')
 CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
-RATIOS := project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
+RATIOS := import project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test test-cpp test-python lint bench wheel clean
