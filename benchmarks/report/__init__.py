@@ -1,6 +1,6 @@
 """The tables of docs/benchmarks.md, docs/results.md and README.md, written from JSON files.
 
-    python -m benchmarks.report timings benchmarks/results/*.json --write docs/benchmarks.md
+    python -m benchmarks.report timings benchmarks/results/ratios/*.json --write docs/benchmarks.md
     python -m benchmarks.report timings docs/benchmarks.md --short --write README.md
     python -m benchmarks.report results FILE ... --write docs/results.md
 
