@@ -10,7 +10,7 @@ STAMPS := $(VENV)/.stamps
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find cmake csrc python -type f -not -path '*/__pycache__/*' -not -name '*.so')
 CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
-RATIOS := project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
+RATIOS := import project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test test-cpp test-python lint bench wheel clean
@@ -65,11 +65,11 @@ lint: build $(STAMPS)/lint  ## Style, types, stubs and format, without changing 
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 
 bench: build $(STAMPS)/bench  ## Time every kernel beside its peers; results in benchmarks/results
-	@mkdir -p benchmarks/results
+	@mkdir -p benchmarks/results/ratios
 	$(PY) -m pytest benchmarks/speed -o python_files='bench_*.py test_*.py' \
 	  --benchmark-json benchmarks/results/speed.json
-	set -e; for name in $(RATIOS); do \
-	  $(PY) -m benchmarks.ratios $$name --json benchmarks/results/$$name.json; done
+	set -e; for suite in $(RATIOS); do \
+	  $(PY) -m benchmarks.ratios $$suite --json benchmarks/results/ratios/$$suite.json; done
 
 wheel: $(STAMPS)/venv  ## Build a wheel in dist
 	$(PY) -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .

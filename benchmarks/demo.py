@@ -91,7 +91,7 @@ def load_corpus(cache: Path, offline: bool) -> Corpus:
         names = ", ".join("-".join(wheel.name.split("-")[:2]) for wheel in wheels)
         return Corpus(pairs, ("English", "Spanish"), f"messages of {names}", planted=False)
     print("  NO REAL TEXT: the package index was not used or not reached.")
-    print("  Falling back to a PLANTED corpus of two invented languages; figures below are of that.")
+    print("  Falling back to a PLANTED corpus of two invented languages; numbers below are of that.")
     planted = datasets.planted_bilingual(4000, random_state=SEED)
     pairs = list(zip(planted.first, planted.second, strict=True))
     return Corpus(pairs, ("first", "second"), "planted corpus of two invented languages", planted=True)

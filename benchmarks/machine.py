@@ -157,7 +157,7 @@ def library_config() -> Any:
 
 
 def describe(limits: dict[str, Any]) -> dict[str, Any]:
-    """Everything a reader needs to judge the figures, and nothing that names the host."""
+    """Everything a reader needs to judge the timings, and nothing that names the host."""
     return {
         "cpu": cpu_model(),
         "architecture": platform.machine(),

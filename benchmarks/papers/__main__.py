@@ -1,4 +1,4 @@
-"""Command line of `benchmarks.papers`: a paper's tables, ours beside the paper's."""
+"""Command line of `benchmarks.papers`: a paper's tables, our numbers beside the published ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks.papers import PAPERS, Options, Paper, Report, load, render, write_json
-from benchmarks.papers.files import MissingFile
+from benchmarks.papers.framework.files import MissingFile
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 QUICK = {"limit": 3000, "documents": 1000, "terms": 5000, "dimension": 200, "seeds": 2}
@@ -36,8 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--lowercase", action="store_true", help="fold case, which the papers may not do")
     parser.add_argument("--tune", action="store_true", help="try all settings on dev and report the best")
     drawn = parser.add_mutually_exclusive_group()
-    drawn.add_argument("--figures", type=Path, metavar="DIR", help="where figures go (default: beside --json)")
-    drawn.add_argument("--no-figures", action="store_true", help="draw nothing")
+    drawn.add_argument("--plots", type=Path, metavar="DIR", help="where plots go (default: beside --json)")
+    drawn.add_argument("--no-plots", action="store_true", help="draw nothing")
     parser.add_argument("--threads", type=int, metavar="N", help="default: what the machine allows")
     return parser
 
@@ -65,7 +65,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[argparse.Namespace, P
         for value in getattr(asked, name) or ():
             if value not in known:
                 parser.error(f"--{name}: expected some of {', '.join(known)}, got {value!r}")
-    figures = asked.figures or (asked.json.parent if asked.json else RESULTS)
+    plots = asked.plots or (asked.json.parent if asked.json else RESULTS)
     options = Options(
         data=asked.data,
         split=asked.split,
@@ -78,7 +78,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[argparse.Namespace, P
         seeds=asked.seeds,
         lowercase=asked.lowercase,
         tune=asked.tune,
-        figures=None if asked.no_figures else figures,
+        plots=None if asked.no_plots else plots,
     )
     return asked, paper, options
 

@@ -1,11 +1,22 @@
-"""Ours and its peers in one process, interleaved: `python -m benchmarks.ratios NAME --json FILE`.
+"""Ours and its peers in one process, interleaved: `python -m benchmarks.ratios SUITE --json FILE`.
 
-A new name is one file in `benchmarks/ratios/names` with a function under `@register("name")` that yields
-`Workload`s. Each holds its contestants, ours among them, what they must agree on, and a cost model.
+A suite is one file in `benchmarks/ratios/workloads` with a function under `@register("suite")` that yields
+`Workload`s. Each holds its contestants, ours among them, what they must agree on, and a cost model. A new suite is
+also listed in the Makefile's RATIOS.
 """
 
-from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, SweepClock, Workload, run
-from benchmarks.ratios.registry import all_names, register, workloads
+from benchmarks.ratios.harness import (
+    OURS,
+    ClockedResult,
+    Contestant,
+    Cost,
+    Options,
+    SweepClock,
+    Workload,
+    counts_if_as_good,
+    run,
+)
+from benchmarks.ratios.registry import make_workloads, register, suite_names
 
 __all__ = [
     "OURS",
@@ -15,8 +26,9 @@ __all__ = [
     "Options",
     "SweepClock",
     "Workload",
-    "all_names",
+    "counts_if_as_good",
+    "make_workloads",
     "register",
     "run",
-    "workloads",
+    "suite_names",
 ]

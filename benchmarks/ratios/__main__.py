@@ -11,13 +11,13 @@ from typing import Any
 # First, because it sets what OpenMP reads when it loads.
 from benchmarks import peers
 from benchmarks.machine import default_threads, describe, measure_limits
-from benchmarks.ratios import Options, all_names, run, workloads
+from benchmarks.ratios import Options, make_workloads, run, suite_names
 from benchmarks.ratios.table import render
 
 NOTES = [
     "words: non-zeros (distinct words) for project, lsa, opca, cca, translate, wtmf and tucker, cells for "
     "bptf, tokens for text, encode, train and plsa, pairs of vectors compared for retrieval",
-    "every figure is the median of interleaved rounds after one checked, untimed run; a peer's ratio is its "
+    "every time is the median of interleaved rounds after one checked, untimed run; a peer's ratio is its "
     "median, with its best number of threads up to the row's, over ours with the row's; scipy's sparse "
     "product, sklearn's vectorizers and gensim's counting have no threads and stand in all rows",
     "KMP_BLOCKTIME={blocktime}, passive OpenMP waits and a pause of {pause} s before each call, so that no "
@@ -30,7 +30,7 @@ NOTES = [
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ratios", description=__doc__)
-    parser.add_argument("name", choices=all_names())
+    parser.add_argument("suite", choices=suite_names())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="smaller data: about half a minute")
@@ -63,9 +63,9 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     if "note" in limits:
         machine["notes"].append(limits["note"])
     if options.size != "full":
-        machine["notes"].append(f"{options.size} sizes: not the figures to quote")
-    rows = run(workloads(asked.name, options), options, limits["by_threads"])
-    result = {"name": asked.name, "machine": machine, "rows": rows}
+        machine["notes"].append(f"{options.size} sizes: not the timings to quote")
+    rows = run(make_workloads(asked.suite, options), options, limits["by_threads"])
+    result = {"name": asked.suite, "machine": machine, "rows": rows}
     if asked.json:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
         asked.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")

@@ -4,7 +4,7 @@ Every contestant first runs once untimed: that is its warm-up, and its result mu
 Then, round after round, all of them are timed, the order moving on by one each round, with a pause before
 each so that the last one's threads have gone to sleep. A contestant without threads of its own is timed once
 a round and stands in the rows of all thread counts; a peer that is slower with more threads stands there with
-its best number. The figure of each is the median of its rounds.
+its best number. The time of each is the median of its rounds.
 """
 
 from __future__ import annotations
@@ -108,6 +108,19 @@ class Workload:
     finish: Callable[[dict[str, Any]], None] = lambda row: None
     least_seconds: float = 0.1
     most_seconds: float = 120.0
+
+
+def counts_if_as_good(what: str, slack: float) -> Callable[[dict[str, Any]], None]:
+    """A `finish`: a peer's ratio counts where our `what`, which the check found, is at least the peer's.
+
+    `slack` is how far ours may be below, relatively, and still be called equal.
+    """
+
+    def finish(row: dict[str, Any]) -> None:
+        found = row[what]
+        row["counts"] = {peer: found[OURS] >= found[peer] * (1 - slack) for peer in row["peers"]}
+
+    return finish
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.machine import default_threads
-from benchmarks.ratios.names.project import CASES
+from benchmarks.ratios.workloads.project import CASES
 
 CONTESTANTS = [("scipy", None)] + [(who, n) for who in ("ours", "mkl", "torch") for n in default_threads()]
 

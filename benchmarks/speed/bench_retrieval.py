@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.machine import default_threads
-from benchmarks.ratios.names.retrieval import CASES, RANKS
+from benchmarks.ratios.workloads.retrieval import CASES, RANKS
 
 CONTESTANTS = [("scipy", None)] + [(who, n) for who in ("ours", "faiss", "sklearn") for n in default_threads()]
 

@@ -19,7 +19,7 @@ if str(ROOT) not in sys.path:
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 from benchmarks.machine import default_threads  # noqa: E402
-from benchmarks.ratios import Contestant, Options, Workload, workloads  # noqa: E402
+from benchmarks.ratios import Contestant, Options, Workload, make_workloads  # noqa: E402
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -38,30 +38,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
-class Stage:
-    """The workload on stage; only one is in memory, made when the first of its benchmarks asks for it."""
+class CurrentWorkload:
+    """The workload that is timed; only one is in memory, made when the first of its benchmarks asks for it."""
 
     def __init__(self) -> None:
-        self.name = ""
+        self.suite = ""
         self.coming: Iterator[Workload] = iter(())
         self.workload: Workload | None = None
 
-    def get(self, name: str, workload: str) -> Workload:
-        if self.name == name and self.workload is not None and self.workload.name == workload:
+    def get(self, suite: str, workload: str) -> Workload:
+        if self.suite == suite and self.workload is not None and self.workload.name == workload:
             return self.workload
-        if self.name != name:
-            self._start(name)
+        if self.suite != suite:
+            self._start(suite)
         found = self._advance(workload)
         if found is None:  # it came before the current one
-            self._start(name)
+            self._start(suite)
             found = self._advance(workload)
         if found is None:
-            raise ValueError(f"workload: {name} has no {workload}")
+            raise ValueError(f"workload: {suite} has no {workload}")
         return found
 
-    def _start(self, name: str) -> None:
-        self.name, self.workload = name, None
-        self.coming = workloads(name, Options(threads=tuple(default_threads()), size="quick"))
+    def _start(self, suite: str) -> None:
+        self.suite, self.workload = suite, None
+        self.coming = make_workloads(suite, Options(threads=tuple(default_threads()), size="quick"))
 
     def _advance(self, workload: str) -> Workload | None:
         self.workload = None
@@ -70,26 +70,26 @@ class Stage:
 
 
 @pytest.fixture(scope="session")
-def stage() -> Stage:
-    return Stage()
+def current() -> CurrentWorkload:
+    return CurrentWorkload()
 
 
 @pytest.fixture
-def race(stage: Stage, benchmark: Any) -> Callable[..., None]:
+def race(current: CurrentWorkload, benchmark: Any) -> Callable[..., None]:
     """Check one contestant's result, then time it."""
 
-    def run(name: str, workload: str, who: str, threads: int | None, rounds: int = 5) -> None:
-        on_stage = stage.get(name, workload)
-        found = [c for c in on_stage.contestants if (c.name, c.threads) == (who, threads)]
+    def run(suite: str, workload: str, who: str, threads: int | None, rounds: int = 5) -> None:
+        racing = current.get(suite, workload)
+        found = [c for c in racing.contestants if (c.name, c.threads) == (who, threads)]
         if not found:
             pytest.skip(f"{who} is not installed or does not take part in {workload}")
         contestant: Contestant = found[0]
         benchmark.group = workload
         with threadpool_limits(threads or 1):
-            on_stage.check(contestant, contestant.run())
+            racing.check(contestant, contestant.run())
             benchmark.pedantic(contestant.run, rounds=rounds, warmup_rounds=1)
-        benchmark.extra_info.update(threads=threads or 1, notes=on_stage.notes)
+        benchmark.extra_info.update(threads=threads or 1, notes=racing.notes)
         if benchmark.stats is not None:  # None with --benchmark-disable
-            benchmark.extra_info["words_per_second"] = on_stage.words / benchmark.stats.stats.median
+            benchmark.extra_info["words_per_second"] = racing.words / benchmark.stats.stats.median
 
     return run

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks import machine, workloads  # noqa: E402
+from benchmarks import data, machine  # noqa: E402
 from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, Workload, measure, run  # noqa: E402
 
 PROJECT = [
@@ -25,8 +25,8 @@ PROJECT = [
     "project_d2000_i8",
     "project_d100_f32",
 ]
-# name: workloads, peers that are runtime dependencies and so must be there, whether it has threads
-NAMES = {
+# suite: workloads, peers that are runtime dependencies and so must be there, whether it has threads
+SUITES = {
     "project": (PROJECT, {"scipy"}, True),
     "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
     "encode": (["encode_d500"], {"sklearn"}, True),
@@ -80,18 +80,18 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_json_of_each_name(name, tmp_path):
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_json_of_each_suite(suite, tmp_path):
     # Another process: peers bring OpenMP runtimes that must not meet the rest of the tests.
     file = tmp_path / "out" / "result.json"
-    command = [sys.executable, "-m", "benchmarks.ratios", name, "--json", str(file), "--tiny"]
+    command = [sys.executable, "-m", "benchmarks.ratios", suite, "--json", str(file), "--tiny"]
     done = subprocess.run([*command, "--threads", "1", "2"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     result = json.loads(file.read_text())
     assert set(result) == {"name", "machine", "rows"}
-    assert result["name"] == name
+    assert result["name"] == suite
 
-    expected_workloads, expected_peers, threaded = NAMES[name]
+    expected_workloads, expected_peers, threaded = SUITES[suite]
     threads = [1, 2] if threaded else [1]
     rows = result["rows"]
     assert [(row["workload"], row["threads"]) for row in rows] == [
@@ -109,18 +109,18 @@ def test_the_json_of_each_name(name, tmp_path):
     # Limits are there, or the reason why not.
     limits = result["machine"]["limits"]
     assert limits["by_threads"] or "compiler" in limits["note"] or "compile" in limits["note"]
-    if limits["by_threads"] and name == "project":
+    if limits["by_threads"] and suite == "project":
         assert all(set(row["limits"]) == set(machine.LIMITS) for row in rows)
-    if name == "wtmf":
+    if suite == "wtmf":
         _check_wtmf(rows)
-    if name == "bptf":
+    if suite == "bptf":
         assert all(row["nanoseconds_per_cell"] == pytest.approx(1e9 / row["words_per_second"]) for row in rows)
         for row in rows:
             low, high = (0.5, 0.95) if row["workload"] == "bptf_redrawn" else (0.35, 0.65)
             assert all(low <= error <= high for error in row["error"].values())
-    if name == "plsa":
+    if suite == "plsa":
         _check_plsa(rows)
-    if name == "lsa":
+    if suite == "lsa":
         assert all(0 < row["captured"][OURS] <= 1 and set(row["counts"]) == set(row["peers"]) for row in rows)
 
 
@@ -194,10 +194,10 @@ def test_contestants_are_interleaved_and_take_turns_in_going_first():
 
 def test_a_wrong_result_is_not_timed():
     pytest.importorskip("semproj")
-    from benchmarks.ratios.names.project import checker
+    from benchmarks.ratios.workloads.project import checker
 
-    X = workloads.log_counts(workloads.zipf_counts(50, 80, distinct=10))
-    matrix = workloads.dense(80, 4)
+    X = data.log_counts(data.zipf_counts(50, 80, distinct=10))
+    matrix = data.dense(80, 4)
     wrong = X @ matrix
     wrong[-1] = np.nan
     with pytest.raises(AssertionError, match="relative error"):
@@ -208,7 +208,7 @@ def test_a_wrong_result_is_not_timed():
 
 
 def test_a_wrong_neighbour_is_not_timed():
-    from benchmarks.ratios.names.retrieval import checker, vectors
+    from benchmarks.ratios.workloads.retrieval import checker, vectors
 
     queries, corpus = vectors(20, 50, 8)
     distances = 1 - queries @ corpus.T / np.linalg.norm(queries, axis=1)[:, None] / np.linalg.norm(corpus, axis=1)
@@ -221,9 +221,9 @@ def test_a_wrong_neighbour_is_not_timed():
 
 
 def test_a_wrong_sentence_vector_is_not_timed():
-    from benchmarks.ratios.names import wtmf
+    from benchmarks.ratios.workloads import wtmf
 
-    problem = wtmf.problem(wtmf.ones(workloads.sentences(60, 40).counts), 5, reg=1.0)
+    problem = wtmf.sweep_problem(wtmf.ones(data.sentences(60, 40).counts), 5, reg=1.0)
     solved = problem.after("words", "sentences").vectors
     check = wtmf.checker(problem)
     mine = Contestant(OURS, None, lambda: None)
@@ -236,7 +236,7 @@ def test_a_wrong_sentence_vector_is_not_timed():
 
 
 def test_the_cost_of_a_row_is_the_cheaper_one():
-    from benchmarks.ratios.names.wtmf import flops
+    from benchmarks.ratios.workloads.wtmf import flops
 
     rows = csr_matrix(np.array([[1] + [0] * 9, [0] * 10, [1] * 10], np.float32))
     k = 4
@@ -246,18 +246,18 @@ def test_the_cost_of_a_row_is_the_cheaper_one():
 
 
 def test_growth_takes_rows_from_the_front_and_drops_words_that_do_not_occur():
-    from benchmarks.ratios.names.wtmf import first_nonzeros
+    from benchmarks.ratios.workloads.wtmf import first_nonzeros
 
     counts = csr_matrix(np.array([[0, 2, 0, 1], [0, 0, 0, 3], [5, 0, 0, 0]]))
     assert first_nonzeros(counts, 3).toarray().tolist() == [[2, 1], [0, 3]]
 
 
 def test_the_data_is_as_described():
-    counts = workloads.zipf_counts(400, 5_000)
+    counts = data.zipf_counts(400, 5_000)
     assert counts.dtype == np.int32
     assert counts.has_canonical_format
     assert counts.nnz / 400 == pytest.approx(120, rel=0.03)
-    again = workloads.zipf_counts(400, 5_000)
+    again = data.zipf_counts(400, 5_000)
     assert (counts != again).nnz == 0
     frequency = np.asarray(counts.sum(axis=0)).ravel()
     assert not np.all(np.diff(frequency[:100]) <= 0)  # not ordered by frequency
@@ -265,7 +265,7 @@ def test_the_data_is_as_described():
 
 
 def test_sentences_are_short_and_their_words_as_frequent_as_in_text():
-    sentences = workloads.sentences(2_000, 3_000)
+    sentences = data.sentences(2_000, 3_000)
     assert sentences.counts.nnz / 2_000 == pytest.approx(10, rel=0.15)
     in_rows = np.bincount(sentences.counts.indices)
     assert in_rows.max() > 0.1 * 2_000
@@ -274,7 +274,7 @@ def test_sentences_are_short_and_their_words_as_frequent_as_in_text():
 
 def test_planted_topics_raise_the_leading_singular_values():
     def share(n_topics):
-        X = workloads.log_counts(workloads.zipf_counts(300, 600, 40, n_topics)).toarray()
+        X = data.log_counts(data.zipf_counts(300, 600, 40, n_topics)).toarray()
         values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
         return values[:8].sum() / values.sum()
 
@@ -282,17 +282,17 @@ def test_planted_topics_raise_the_leading_singular_values():
 
 
 def test_text_that_tokenisers_cut_differently_is_left_out():
-    assert workloads._plain("snake_case") == "snake case"
-    assert workloads._plain("cafe\u0301") == "caf\u00e9"
-    assert workloads._plain("x\u0301") is None
-    assert workloads._plain("\u0130stanbul") is None
+    assert data._plain("snake_case") == "snake case"
+    assert data._plain("cafe\u0301") == "caf\u00e9"
+    assert data._plain("x\u0301") is None
+    assert data._plain("\u0130stanbul") is None
 
 
 def test_bptf_that_finds_nothing_is_caught():
-    from benchmarks.ratios.names import bptf
+    from benchmarks.ratios.workloads import bptf
 
     options = Options(threads=(1,), size="tiny")
-    relations = workloads.symmetric_relations(80, 1000, 2)
+    relations = data.symmetric_relations(80, 1000, 2)
     workload = bptf.sweep(options, "w", relations, 6)
     ours = workload.contestants[0]
     result = ours.run()
@@ -305,7 +305,7 @@ def test_bptf_that_finds_nothing_is_caught():
 
 def test_bptf_makes_lists_of_words_anew_only_where_cells_are_drawn(monkeypatch):
     """As the notes of its workloads say."""
-    from benchmarks.ratios.names import bptf
+    from benchmarks.ratios.workloads import bptf
     from semproj import _core
 
     made = []
@@ -327,9 +327,9 @@ def test_bptf_makes_lists_of_words_anew_only_where_cells_are_drawn(monkeypatch):
 
 
 def test_topics_that_explain_nothing_are_caught():
-    from benchmarks.ratios.names import plsa
+    from benchmarks.ratios.workloads import plsa
 
-    counts = workloads.bilingual_counts(60, 80).views[0].tocsr()
+    counts = data.bilingual_counts(60, 80).views[0].tocsr()
     workload = plsa.sweeps(Options(threads=(1,), size="quick"), counts, "source", 3, with_variational=False)
     ours = workload.contestants[0]
     result = ours.run()
@@ -342,7 +342,7 @@ def test_topics_that_explain_nothing_are_caught():
 
 
 def test_perplexity_is_as_defined():
-    from benchmarks.ratios.names import plsa
+    from benchmarks.ratios.workloads import plsa
 
     counts = csr_matrix(np.array([[2, 0, 1], [0, 3, 0]]))
     theta, phi = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[0.5, 0.25, 0.25], [0.1, 0.3, 0.6]])
@@ -361,11 +361,11 @@ def test_tomotopy_gets_each_token():
 
 
 def test_relations_are_pairs_once_and_seeded():
-    cells = workloads.symmetric_relations(500, 6000, 5).cells
+    cells = data.symmetric_relations(500, 6000, 5).cells
     assert (cells.row < cells.col).all()
     assert len(set(zip(cells.row.tolist(), cells.col.tolist(), strict=True))) == 6000
     assert cells.data.var() == pytest.approx(1.25, rel=0.15)  # of what is planted 1, of the noise a quarter
-    assert (workloads.symmetric_relations(500, 6000, 5).cells != cells).nnz == 0
+    assert (data.symmetric_relations(500, 6000, 5).cells != cells).nnz == 0
     degrees = np.bincount(np.concatenate([cells.row, cells.col]), minlength=500)
     assert degrees.max() > 3 * np.median(degrees)
 

@@ -1,4 +1,4 @@
-"""The papers' tables on a planted data folder: the JSON, what is skipped, and that the figures are right."""
+"""The papers' tables on a planted data folder: the JSON, what is skipped, and that the numbers are right."""
 
 from __future__ import annotations
 
@@ -16,23 +16,16 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import semproj as sj  # noqa: E402
-from benchmarks.papers import (  # noqa: E402
-    Report,
-    Row,
-    compare,
-    corpora,
-    files,
-    load,
-    platt2010_figures,
-    render,
-    write_json,
-)
-from benchmarks.papers import platt2010 as platt  # noqa: E402
-from benchmarks.papers.__main__ import main, parse  # noqa: E402
-from benchmarks.papers.crosslingual import METHODS, Method, Space  # noqa: E402
-from benchmarks.papers.figures import _apart  # noqa: E402
-from benchmarks.papers.platt2010_figures import PUBLISHED, TUNED  # noqa: E402
-from tests.support.papering import write_lines, write_pairs  # noqa: E402
+from benchmarks.papers import Report, Row, load, render, write_json  # noqa: E402
+from benchmarks.papers.__main__ import parse  # noqa: E402
+from benchmarks.papers.crosslingual import corpora  # noqa: E402
+from benchmarks.papers.crosslingual import platt2010 as platt  # noqa: E402
+from benchmarks.papers.crosslingual.methods import METHODS, CountSpace, Method  # noqa: E402
+from benchmarks.papers.crosslingual.platt2010 import TUNED  # noqa: E402
+from benchmarks.papers.framework import compare, files  # noqa: E402
+from benchmarks.papers.framework.plotting import _apart  # noqa: E402
+from benchmarks.papers.published.platt2010 import PUBLISHED  # noqa: E402
+from tests.support.papering import by_place, not_measured, run_json, write_lines, write_pairs  # noqa: E402
 
 FIELDS = {"table", "dataset", "row", "metric", "ours", "paper", "seconds"}
 HERE = ["--rows", "CLLSI", "Untranslated"]  # whatever else the library has
@@ -47,22 +40,20 @@ def data(tmp_path_factory) -> Path:
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["platt2010", "--data", str(data), "--json", str(file), "--dimension", "30", *arguments])
-    return json.loads(file.read_text())
+    return run_json("platt2010", data, tmp_path, "--dimension", "30", *arguments)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_json_and_the_figures_of_a_split(split, data, tmp_path, capsys):
+def test_the_json_and_the_numbers_of_a_split(split, data, tmp_path, capsys):
     result = _run(data, tmp_path, "--split", split, *HERE)
     assert set(result) == {"paper", "split", "rows"}
     assert (result["paper"], result["split"]) == ("platt2010", split)
-    found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
+    found = by_place(result)
     retrieval = [("1", "europarl"), ("1", "europarl-25"), ("2", "mdn"), ("2", "debian")]
     expected = {(*place, row, m) for place in retrieval for row in HERE[1:] for m in ("top1", "mrr")}
     expected |= {(f"3 {language}", "debian", "CLLSI", "accuracy") for language in ("English", "Italian")}
     assert set(found) == expected
+    assert not_measured("platt2010", found) == {method.row for method in METHODS} - set(HERE)
     for row in found.values():
         assert set(row) == FIELDS
         assert 0 <= row["ours"] <= 1
@@ -93,7 +84,7 @@ def test_the_json_and_the_figures_of_a_split(split, data, tmp_path, capsys):
 
 @pytest.mark.parametrize("row", [method.row for method in METHODS if method.available])
 def test_every_row_the_library_has(row, data, tmp_path):
-    result = _run(data, tmp_path, "--rows", row, "--datasets", "debian", "--no-figures")
+    result = _run(data, tmp_path, "--rows", row, "--datasets", "debian", "--no-plots")
     found = {(r["table"], r["metric"]): r["ours"] for r in result["rows"]}
     expected = {("2", "top1"), ("2", "mrr")}
     if row in PUBLISHED["3"]:
@@ -109,7 +100,7 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
         target = corpora.path_of(partial, "mdn", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
-    result = _run(partial, tmp_path, "--rows", "Untranslated", "--no-figures")
+    result = _run(partial, tmp_path, "--rows", "Untranslated", "--no-plots")
     assert {row["dataset"] for row in result["rows"]} == {"mdn"}
     captured = capsys.readouterr()
     for stream in (captured.out, captured.err):
@@ -118,7 +109,7 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
         )
         assert "debian: skipped" in stream
     # The training file alone is not enough, and nothing at all is still a report.
-    result = _run(partial, tmp_path, "--split", "test", "--rows", "Untranslated", "--no-figures")
+    result = _run(partial, tmp_path, "--split", "test", "--rows", "Untranslated", "--no-plots")
     assert result == {"paper": "platt2010", "split": "test", "rows": []}
     assert f"mdn: skipped, {partial / 'mdn' / 'test.en-fr.jsonl.xz'} is missing" in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["result.json"]
@@ -130,7 +121,7 @@ def test_slices_rows_and_datasets(data, tmp_path, capsys):
     assert {(r["dataset"], r["row"]) for r in result["rows"]} == {("europarl-25", "CLLSI")}
     captured = capsys.readouterr()
     assert "europarl: 100 pairs to learn from, 20 of dev" in captured.err
-    assert "not the figures to quote" in captured.out
+    assert "not the results to quote" in captured.out
     assert not list((tmp_path / "out").glob("*.png"))  # Figure 3 is of whole documents
 
 
@@ -204,7 +195,7 @@ def test_the_nearest_label_is_that_of_the_largest_cosine(kind, monkeypatch):
 
 def test_separate_vocabularies_lie_side_by_side():
     texts = (["no cat", "no dog"], ["no gato", "un perro"])
-    shared, separate = Space(texts), Space(texts, separate=True)
+    shared, separate = CountSpace(texts), CountSpace(texts, separate=True)
     assert shared.n_columns == 6  # no, cat, dog, gato, un, perro
     assert separate.n_columns == 3 + 4
     assert [columns.tolist() for columns in separate.own_columns] == [[0, 1, 2], [3, 4, 5, 6]]
@@ -246,8 +237,8 @@ def test_tuning_takes_the_best_regularisation_and_leading_columns(data, tmp_path
         return project
 
     monkeypatch.setattr(platt, "METHODS", (Method("CCA", None, fit, gammas=(1.0, 3.0, 10.0)),))
-    monkeypatch.setattr(platt2010_figures, "TUNED", {})
-    arguments = ["--rows", "CCA", "--datasets", "mdn", "--no-figures"]
+    monkeypatch.setattr(platt, "TUNED", {})
+    arguments = ["--rows", "CCA", "--datasets", "mdn", "--no-plots"]
     tuned = _run(data, tmp_path, *arguments, "--tune")
     assert fits == [(30, 1.0), (30, 3.0), (30, 10.0)]
     assert [row["ours"] for row in tuned["rows"]] == [1.0, 1.0]

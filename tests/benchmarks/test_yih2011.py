@@ -13,12 +13,13 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import semproj as sj  # noqa: E402
-from benchmarks.papers import corpora, platt2010, topicmodels, yih2011, yih2011_figures  # noqa: E402
-from benchmarks.papers.crosslingual import METHODS, Method, Space, topic_methods  # noqa: E402
-from benchmarks.papers.crosstasks import Setting  # noqa: E402
-from benchmarks.papers.topicmodels import OF_2010, OF_2011, Folding  # noqa: E402
+from benchmarks.papers.crosslingual import corpora, platt2010, topicmodels, yih2011  # noqa: E402
+from benchmarks.papers.crosslingual.methods import METHODS, CountSpace, Method, topic_methods  # noqa: E402
+from benchmarks.papers.crosslingual.topicmodels import OF_2010, OF_2011, FoldIn  # noqa: E402
+from benchmarks.papers.published import yih2011 as published  # noqa: E402
+from benchmarks.papers.published.common import Setting  # noqa: E402
 from tests.reference import plsa as reference  # noqa: E402
-from tests.support.papering import run_paper, write_pairs  # noqa: E402
+from tests.support.papering import not_measured, run_paper, write_pairs  # noqa: E402
 
 TOPICS = ["--rows", "JPLSA", "CPLSA"]
 
@@ -31,11 +32,12 @@ def data(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_figures_of_a_split(split, data, tmp_path, capsys):
+def test_the_numbers_of_a_split(split, data, tmp_path, capsys):
     found = run_paper("yih2011", data, tmp_path, "--split", split, "--dimension", "12")
     rows = ["OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
     expected = {("1", name, row, m) for name in ("mdn", "debian") for row in rows for m in ("top1", "mrr")}
     assert set(found) == expected
+    assert not not_measured("yih2011", found)
     for row in rows:  # chance is 0.08
         assert found["1", "mdn", row, "mrr"]["ours"] > 0.4
     assert found["1", "mdn", "JPLSA", "top1"]["paper"] == 0.6079
@@ -74,35 +76,35 @@ def test_dev_is_needed_for_test(data, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def space(data):
     train, dev = (corpora.read(data, "mdn", split) for split in ("train", "dev"))
-    return Space(train.texts, drop_top=20, dev=dev.texts)
+    return CountSpace(train.texts, drop_top=20, dev=dev.texts)
 
 
-@pytest.mark.parametrize("manner", [OF_2010, OF_2011], ids=lambda manner: manner.vocabulary)
+@pytest.mark.parametrize("recipe", [OF_2010, OF_2011], ids=lambda recipe: recipe.vocabulary)
 class TestFoldingIn:
-    def test_is_the_papers(self, manner, space):
+    def test_is_the_papers(self, recipe, space):
         """Vocabulary, iterations and columns of each language."""
-        project = topic_methods(manner)["JPLSA"].fit(space, 6, None).project
-        assert (project.model.vocabulary, project.model.fold_in_iter) == (manner.vocabulary, manner.fold_in_iter)
+        project = topic_methods(recipe)["JPLSA"].fit(space, 6, None).project
+        assert (project.model.vocabulary, project.model.fold_in_iter) == (recipe.vocabulary, recipe.fold_in_iter)
         phi, start = project.model.components_.astype(np.float64), 0
         for language, counts in enumerate(space.watched):
             found, topics = project(language, counts), phi
-            if manner.vocabulary == "separate":
+            if recipe.vocabulary == "separate":
                 counts = counts[:, space.own_columns[language]]
                 topics, start = phi[:, start : start + counts.shape[1]], start + counts.shape[1]
             np.testing.assert_allclose(
-                found, reference.fold_in(counts.toarray(), topics, 1.1, manner.fold_in_iter), atol=1e-5
+                found, reference.fold_in(counts.toarray(), topics, 1.1, recipe.fold_in_iter), atol=1e-5
             )
 
-    def test_is_the_best_sweep_of_dev(self, manner, space, monkeypatch):
+    def test_is_the_best_sweep_of_dev(self, recipe, space, monkeypatch):
         """What is kept is the model after the sweep with the largest score, not the last."""
         scores = {10: 0.1, 20: 0.5, 30: 0.4, 40: 0.5, 50: 0.3}
         calls = iter(scores.values())
         monkeypatch.setattr(topicmodels, "PATIENCE", 3)
         monkeypatch.setattr(sj.metrics, "mrr", lambda *vectors, metric: next(calls))
-        fitted = topic_methods(manner)["JPLSA"].fit(space, 4, None)
+        fitted = topic_methods(recipe)["JPLSA"].fit(space, 4, None)
         assert fitted.note == "20 sweeps"
-        twenty = sj.JPLSA(4, vocabulary=manner.vocabulary, max_iter=20, tol=0, fold_in_iter=manner.fold_in_iter)
-        twenty.fit(Folding(space, manner).views())
+        twenty = sj.JPLSA(4, vocabulary=recipe.vocabulary, max_iter=20, tol=0, fold_in_iter=recipe.fold_in_iter)
+        twenty.fit(FoldIn(space, recipe).views())
         assert fitted.project.model.word_topics_.tobytes() == twenty.word_topics_.tobytes()
         assert next(calls, None) is None, "three looks without a better one end it"
 
@@ -132,7 +134,7 @@ def test_each_number_of_topics_is_a_fit_of_its_own(data, tmp_path, monkeypatch, 
         metric="l1",
     )
     monkeypatch.setattr(yih2011, "METHODS", (method,))
-    monkeypatch.setattr(yih2011_figures, "TUNED", {})
+    monkeypatch.setattr(yih2011, "TUNED", {})
     found = run_paper("yih2011", data, tmp_path, "--datasets", "mdn", "--tune", "--rows", "CPLSA")
     assert fits == [(3, 10.0), (7, 10.0), (12, 10.0), (3, 100.0), (7, 100.0), (12, 100.0)]
     assert found["1", "mdn", "CPLSA", "top1"]["ours"] == 1.0
@@ -145,14 +147,14 @@ def test_each_number_of_topics_is_a_fit_of_its_own(data, tmp_path, monkeypatch, 
 def test_a_space_without_dev_says_so(data):
     train = corpora.read(data, "mdn", "train")
     with pytest.raises(ValueError, match="dev: expected documents"):
-        topic_methods(OF_2010)["JPLSA"].fit(Space(train.texts), 3, None)
+        topic_methods(OF_2010)["JPLSA"].fit(CountSpace(train.texts), 3, None)
 
 
 def test_settings():
     """Topic models have the settings of their own paper, all others those of 2010 on the same task."""
-    assert yih2011_figures.PUBLISHED["JPLSA"].setting == Setting(1000)
+    assert published.PUBLISHED["JPLSA"].setting == Setting(1000)
     for dataset in yih2011.DATASETS:
-        assert yih2011_figures.setting_of("1", dataset, "OPCA") == platt2010.BOOK.setting_of("2", dataset, "OPCA")
+        assert yih2011.setting_of("1", dataset, "OPCA") == platt2010.REFERENCE.setting_of("2", dataset, "OPCA")
     assert {method.row for method in METHODS if method.stops} == {"JPLSA", "CPLSA"}
     assert all(method.metric == "l1" for method in METHODS if method.stops)
     assert all(method.metric == "jensen_shannon" for method in yih2011.METHODS if method.stops)

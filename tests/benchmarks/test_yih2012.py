@@ -12,10 +12,19 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks.papers import thesauri, yih2012  # noqa: E402
-from benchmarks.papers.files import MissingFile  # noqa: E402
-from benchmarks.papers.yih2012_figures import RESOURCES, precision  # noqa: E402
-from tests.support.papering import run_paper, write_lines, write_wordnet  # noqa: E402
+from benchmarks.papers.framework.files import MissingFile  # noqa: E402
+from benchmarks.papers.published.yih2012 import precision  # noqa: E402
+from benchmarks.papers.thesauri import questions, yih2012  # noqa: E402
+from benchmarks.papers.thesauri.resources import FALLOWS, MOBY, ROGET, ThesaurusFolder  # noqa: E402
+from benchmarks.papers.thesauri.yih2012 import RESOURCES  # noqa: E402
+from tests.support.papering import (  # noqa: E402
+    not_measured,
+    opposite_question,
+    run_paper,
+    write_context,
+    write_lines,
+    write_wordnet,
+)
 
 CONCEPTS, WORDS = 12, 9  # words of each pole of a concept
 NEW = 8  # of these, only the context vectors know the last
@@ -48,11 +57,8 @@ def _questions(rng: np.random.Generator, targets: list[int]) -> list[str]:
     for concept in range(CONCEPTS):
         for pole in range(2):
             for target in targets:
-                answer = _word(concept, 1 - pole, int(rng.integers(6)))
                 others = [(concept + i) % CONCEPTS for i in (1, 3, 5, 7)]
-                choices = [answer, *(_word(other, int(rng.integers(2)), int(rng.integers(6))) for other in others)]
-                shuffled = " ".join(rng.permutation(choices))
-                lines.append(f"{_word(concept, pole, target)}: {shuffled} :: {answer}")
+                lines.append(opposite_question(_word, (concept, pole, target), others, rng))
     return lines
 
 
@@ -71,18 +77,17 @@ def data(tmp_path_factory) -> Path:
             synonyms.append("\t".join(mine[4:7]))
             antonyms.append("\t".join([mine[4], theirs[5]]))
             moby.append(",".join([mine[3], mine[6], mine[7]]))
-    write_lines(folder / thesauri.FALLOWS, table)
-    write_lines(folder / thesauri.ROGET[0], synonyms)
-    write_lines(folder / thesauri.ROGET[1], antonyms)
-    write_lines(folder / thesauri.MOBY, moby)
+    write_lines(folder / FALLOWS, table)
+    write_lines(folder / ROGET[0], synonyms)
+    write_lines(folder / ROGET[1], antonyms)
+    write_lines(folder / MOBY, moby)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(WORDS)]
-    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     poles = rng.normal(size=(CONCEPTS, 2, 20))
     vectors = np.array([poles[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
-    np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
+    write_context(folder, [_word(*place) for place in places], vectors)
     for split in ("dev", "test"):
         write_lines(folder / "gre" / f"{split}.txt", _questions(rng, [0, 2, 4, NEW]))
-    for part_of_speech in thesauri.PARTS_OF_SPEECH:
+    for part_of_speech in questions.PARTS_OF_SPEECH:
         for ending in ("train", "val", "test"):
             pairs = []
             for i in range(40):
@@ -97,8 +102,8 @@ def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
     return run_paper("yih2012", data, tmp_path, *arguments)
 
 
-def test_figures_of_table_5():
-    wordnet, bloomsbury = (each for each in RESOURCES if each.paper is not None)
+def test_published_numbers_of_table_5():
+    wordnet, bloomsbury = (each.paper for each in RESOURCES if each.paper is not None)
     assert [precision(wordnet, "dev", k) for k in (300, 1000, 2000, 3000)] == [0.625, 0.544, 0.519, 0.494]
     assert [precision(bloomsbury, "dev", k) for k in (300, 1000, 2000, 3000)] == [0.863, 0.837, 0.784, 0.778]
     assert precision(wordnet, "test", 300) is None
@@ -107,10 +112,11 @@ def test_figures_of_table_5():
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_all_tables_of_a_split(split, data, tmp_path, capsys):
     found = _run(data, tmp_path, "--split", split, "--dimension", "50")
+    assert not not_measured("yih2012", found)
     assert {place[:2] for place in found} == {
         ("5", "gre"),
         ("6", "gre"),
-        *(("AntSynNET", f"antsyn {part}") for part in thesauri.PARTS_OF_SPEECH),
+        *(("AntSynNET", f"antsyn {part}") for part in questions.PARTS_OF_SPEECH),
     }
 
     def f1(row: str, metric: str = "f1") -> float:
@@ -131,7 +137,7 @@ def test_all_tables_of_a_split(split, data, tmp_path, capsys):
     assert 0.9 * 0.75 < f1(f"{everything} PILSA", "recall") <= 0.75
     assert f1(f"{everything} PILSA + embedding", "precision") > 0.9
     assert f1(f"{everything} PILSA + embedding", "recall") > 0.9
-    for part_of_speech in thesauri.PARTS_OF_SPEECH:
+    for part_of_speech in questions.PARTS_OF_SPEECH:
         dataset = f"antsyn {part_of_speech}"
         assert found["AntSynNET", dataset, f"{everything} PILSA", "average_precision"]["ours"] > 0.85
         assert found["AntSynNET", dataset, f"{everything} lookup", "average_precision"]["ours"] < 0.7
@@ -144,7 +150,7 @@ def test_all_tables_of_a_split(split, data, tmp_path, capsys):
     printed = capsys.readouterr()
     assert f"Table 6: closest opposites of the GRE ({split})" in printed.out
     assert "k=50 power=2.5 tapered" in printed.out
-    assert "not the figures to quote" in printed.out
+    assert "not the results to quote" in printed.out
 
 
 def test_some_rows_of_one_dataset(data, tmp_path):
@@ -167,7 +173,7 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
     assert not any("Roget" in place[2] or "embedding" in place[2] for place in found)
     assert ("6", "gre", "WordNet+Fallows PILSA", "f1") in found
     printed = capsys.readouterr().out
-    assert f"WordNet+Fallows+Roget: skipped, {partial / thesauri.ROGET[0]} is missing" in printed
+    assert f"WordNet+Fallows+Roget: skipped, {partial / ROGET[0]} is missing" in printed
     assert f"WordNet PILSA + embedding: skipped, {partial / 'glove100_words.txt'} is missing" in printed
     assert f"antsyn: {partial / 'antsyn' / 'adjective-pairs.train'} is missing, skipped" in printed
     with pytest.raises(SystemExit, match=r"nothing to measure for --split test: gre: .*test\.txt is missing"):
@@ -175,23 +181,23 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
 
 
 def test_resources(data):
-    shelf = thesauri.Shelf(data)
-    wordnet = shelf.thesaurus("WordNet")
+    folder = ThesaurusFolder(data)
+    wordnet = folder.thesaurus("WordNet")
     assert list(wordnet) == ["synonym", "antonym"]
     assert len(wordnet.entries) == 4 * CONCEPTS
     word = _word(0, 0, 0)
     assert wordnet.related(word, "antonym") == [_word(0, 1, 0), _word(0, 1, 1)]
-    assert list(shelf.thesaurus("WordNet+similar+hypernym")) == ["synonym", "antonym", "similar", "hypernym"]
-    roget = shelf.thesaurus("Roget")
+    assert list(folder.thesaurus("WordNet+similar+hypernym")) == ["synonym", "antonym", "similar", "hypernym"]
+    roget = folder.thesaurus("Roget")
     assert len(roget.entries) == 2 * CONCEPTS  # one for what both files say of a head
     assert roget["synonym"].data.max() == 1
     assert roget.related(_word(0, 0, 4), "antonym") == [_word(0, 1, 5)]
-    both = shelf.thesaurus("WordNet+Fallows+Moby")
+    both = folder.thesaurus("WordNet+Fallows+Moby")
     assert list(both) == ["synonym", "antonym", "related"]
     assert len(both.entries) == (4 + 8 + 2) * CONCEPTS
     with pytest.raises(ValueError, match=r"resources: expected a sum of WordNet, .*got 'WordNet\+Webster'"):
-        shelf.thesaurus("WordNet+Webster")
-    assert len(shelf.context) == 2 * WORDS * CONCEPTS
+        folder.thesaurus("WordNet+Webster")
+    assert len(folder.context) == 2 * WORDS * CONCEPTS
 
 
 def test_questions_on_relations(tmp_path):
@@ -199,8 +205,8 @@ def test_questions_on_relations(tmp_path):
     folder = tmp_path / "semeval2012" / "Phase2Answers"
     for name in ("1a", "1b", "1c"):
         write_lines(folder / f"Phase2Answers-{name}.txt", [answer])
-    (dev,) = thesauri.read_relations(tmp_path, "dev").items()
+    (dev,) = questions.read_relations(tmp_path, "dev").items()
     assert dev[0] == "1a"
     assert dev[1].ratings["bird", "robin"] == 100
     with pytest.raises(MissingFile, match=r"Phase2Answers-1d\.txt is missing"):
-        thesauri.read_relations(tmp_path, "test")
+        questions.read_relations(tmp_path, "test")

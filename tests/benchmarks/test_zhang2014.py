@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -15,13 +14,21 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks.papers import relatedness, thesauri, zhang2014  # noqa: E402
-from benchmarks.papers.__main__ import main  # noqa: E402
-from benchmarks.papers.zhang2014_draw import last_draw, with_metric  # noqa: E402
+from benchmarks.papers.thesauri import relatedness, zhang2014  # noqa: E402
+from benchmarks.papers.thesauri.resources import COMBINED, EXPANDED, FALLOWS, ROGET  # noqa: E402
+from benchmarks.papers.thesauri.zhang2014_draw import last_draw, with_metric  # noqa: E402
 from semproj import BPTF  # noqa: E402
 from semproj.tasks import ClosestOpposite  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
-from tests.support.papering import write_lines, write_wordnet  # noqa: E402
+from tests.support.papering import (  # noqa: E402
+    by_place,
+    not_measured,
+    opposite_question,
+    run_paper,
+    write_context,
+    write_lines,
+    write_wordnet,
+)
 
 CONCEPTS = 10
 OPPOSED, LINKED, NEW = range(6), 6, 7  # words with antonyms, one with synonyms alone, one with a context alone
@@ -63,25 +70,22 @@ def data(tmp_path_factory) -> Path:
             table.append(
                 f"{mine[0]}\t{mine[3]}|{theirs[0]}\t{theirs[2]}"
             )  # a synonym that is an antonym elsewhere
-    write_lines(folder / thesauri.ROGET[0], synonyms)
-    write_lines(folder / thesauri.ROGET[1], antonyms)
-    write_lines(folder / thesauri.EXPANDED, antonyms[::2])
-    write_lines(folder / thesauri.COMBINED, antonyms)
-    write_lines(folder / thesauri.FALLOWS, table)
+    write_lines(folder / ROGET[0], synonyms)
+    write_lines(folder / ROGET[1], antonyms)
+    write_lines(folder / EXPANDED, antonyms[::2])
+    write_lines(folder / COMBINED, antonyms)
+    write_lines(folder / FALLOWS, table)
     places = [(c, pole, n) for c in range(CONCEPTS) for pole in range(2) for n in range(NEW + 1)]
-    write_lines(folder / "glove100_words.txt", [_word(*place) for place in places])
     # Opposites have like contexts, but not the same.
     concepts, poles = rng.normal(size=(CONCEPTS, 1, 20)), 0.7 * rng.normal(size=(CONCEPTS, 2, 20))
     centres = concepts + poles
     vectors = np.array([centres[c, pole] + 0.1 * rng.normal(size=20) for c, pole, _ in places])
-    np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
+    write_context(folder, [_word(*place) for place in places], vectors)
     for split in ("dev", "test"):
         lines = []
         for concept, pole, number in places:
-            answer = _word(concept, 1 - pole, int(rng.integers(6)))
             others = [(concept + i) % CONCEPTS for i in (1, 2, 4, 7)]
-            choices = [answer, *(_word(each, int(rng.integers(2)), int(rng.integers(6))) for each in others)]
-            lines.append(f"{_word(concept, pole, number)}: {' '.join(rng.permutation(choices))} :: {answer}")
+            lines.append(opposite_question(_word, (concept, pole, number), others, rng))
         write_lines(folder / "gre" / f"{split}.txt", lines)
     return folder
 
@@ -93,12 +97,9 @@ def shorter_chains(monkeypatch):
 
 
 def _run(data: Path, tmp_path: Path, *arguments: str) -> dict:
-    file = tmp_path / "out" / "result.json"
-    main(["zhang2014", "--data", str(data), "--json", str(file), "--seeds", "2", *arguments])
-    result = json.loads(file.read_text())
-    found = {(r["table"], r["row"], r["metric"]): r for r in result["rows"]}
-    assert len(found) == len(result["rows"])
-    return found
+    """Without the dataset, which is one."""
+    found = run_paper("zhang2014", data, tmp_path, "--seeds", "2", *arguments)
+    return {(table, row, metric): each for (table, _, row, metric), each in found.items()}
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -108,6 +109,7 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     def ours(row: str, metric: str = "f1") -> float:
         return found["2", row, metric]["ours"]
 
+    assert not not_measured("zhang2014", by_place({"rows": list(found.values())}))
     names = [r.name for r in zhang2014.RESOURCES]
     assert {place[1] for place in found if place[0] == "2"} == {
         f"{n} {m}" for n in names for m in zhang2014.MODELS
@@ -143,7 +145,7 @@ def test_all_rows_of_a_split(split, data, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"Table 2: closest opposites of the GRE ({split})" in printed
     assert "D=12 sweeps=20+60 zeros=2" in printed
-    assert "not the figures to quote" in printed
+    assert "not the results to quote" in printed
     gains = re.findall(r"W&R, seed \d: the metric takes (-?[\d.]+)% off", printed)
     assert len(gains) == 2
     assert all(float(gain) > 0 for gain in gains)
@@ -154,7 +156,7 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
     for name in ("thesaurus", "gre/dev.txt"):
         (partial / name).parent.mkdir(parents=True, exist_ok=True)
         (partial / name).symlink_to(data / name)
-    found = _run(partial, tmp_path, "--dimension", "5", "--no-figures", "--limit", "100")
+    found = _run(partial, tmp_path, "--dimension", "5", "--no-plots", "--limit", "100")
     assert {place[1] for place in found} == {f"Roget {m}" for m in ("lookup*", "lookup", "BPMF", "BPMF+zeros")}
     printed = capsys.readouterr().out
     assert f"WordNet: skipped, {partial / 'wordnet30.tar.xz'} is missing" in printed
@@ -163,8 +165,8 @@ def test_what_the_folder_lacks_is_skipped_and_said(data, tmp_path, capsys):
         _run(partial, tmp_path, "--split", "test")
 
 
-def test_curves_without_figures(data, tmp_path):
-    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", "BPMF", "--seeds", "1")
+def test_curves_without_plots(data, tmp_path):
+    found = _run(data, tmp_path, "--dimension", "4", "--no-plots", "--rows", "BPMF", "--seeds", "1")
     assert len(found["Figure 2", "BPMF", "mae"]["curve"]) == 80
     assert not list(tmp_path.rglob("*.png"))
 
@@ -232,7 +234,7 @@ def test_lookup_counts_what_is_expected_of_a_guess():
 
 def test_rows_by_their_resources(data, tmp_path, capsys):
     rows = ["W&R lookup", "Roget BPMF"]
-    found = _run(data, tmp_path, "--dimension", "4", "--no-figures", "--rows", *rows, "--seeds", "1")
+    found = _run(data, tmp_path, "--dimension", "4", "--no-plots", "--rows", *rows, "--seeds", "1")
     assert {row for table, row, _ in found if table == "2"} == set(rows)
     with pytest.raises(SystemExit):
         _run(data, tmp_path, "--rows", "Moby BPMF")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score, f1_score
 
-from benchmarks.papers.hypernym_lookup import HypernymLookup
+from benchmarks.papers.thesauri.hypernym_lookup import HypernymLookup
 from semproj.tasks import (
     MaxDiff,
     MaxDiffQuestion,

@@ -6,10 +6,14 @@ import io
 import json
 import lzma
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.papers import corpora
+import numpy as np
+
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.crosslingual import corpora
+from benchmarks.report.layouts import LAYOUTS
 from semproj.datasets import planted_bilingual
 
 
@@ -48,11 +52,55 @@ def write_wordnet(folder: Path, files: dict[str, str]) -> None:
             archive.addfile(member, io.BytesIO(text.encode()))
 
 
-def run_paper(paper: str, data: Path, tmp_path: Path, *arguments: str) -> dict:
-    """Rows of its tables, by table, dataset, name and metric: each once."""
+def write_context(folder: Path, words: list[str], vectors: np.ndarray) -> None:
+    """Context vectors, as those of GloVe are written."""
+    write_lines(folder / "glove100_words.txt", words)
+    np.save(folder / "glove100_vectors.f16.npy", vectors.astype(np.float16))
+
+
+def opposite_question(
+    word: Callable[[int, int, int], str],
+    place: tuple[int, int, int],
+    others: list[int],
+    rng: np.random.Generator,
+) -> str:
+    """A closest-opposite question: one of the first six words of the other pole among words of other concepts.
+
+    `word` names the word of a concept, a pole and a number; `place` is the target's.
+    """
+    concept, pole, _ = place
+    answer = word(concept, 1 - pole, int(rng.integers(6)))
+    choices = [answer, *(word(other, int(rng.integers(2)), int(rng.integers(6))) for other in others)]
+    return f"{word(*place)}: {' '.join(rng.permutation(choices))} :: {answer}"
+
+
+def run_json(paper: str, data: Path, tmp_path: Path, *arguments: str) -> dict:
+    """What the command line writes."""
     file = tmp_path / "out" / "result.json"
     main([paper, "--data", str(data), "--json", str(file), *arguments])
-    result = json.loads(file.read_text())
+    return json.loads(file.read_text())
+
+
+def by_place(result: dict) -> dict:
+    """Rows of its tables, by table, dataset, name and metric: each once."""
     found = {(r["table"], r["dataset"], r["row"], r["metric"]): r for r in result["rows"]}
     assert len(found) == len(result["rows"])
     return found
+
+
+def run_paper(paper: str, data: Path, tmp_path: Path, *arguments: str) -> dict:
+    """The same rows of a run."""
+    return by_place(run_json(paper, data, tmp_path, *arguments))
+
+
+def not_measured(paper: str, found: dict) -> set[str]:
+    """Titles of rows and columns of docs/results.md that no row of a run belongs to."""
+    missing: set[str] = set()
+    for layout in LAYOUTS[paper]:
+        missing.update(layout.rows, layout.columns)
+    for layout in LAYOUTS[paper]:
+        for title, row in layout.rows.items():
+            for other, column in layout.columns.items():
+                if layout.place(row, column) in found:
+                    missing -= {title, other}
+    return missing

@@ -1,0 +1,1 @@
+"""Papers that find documents and their translations: platt2010, yih2011."""

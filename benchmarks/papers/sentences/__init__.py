@@ -1,0 +1,1 @@
+"""Papers on the similarity of sentences: guo2012."""

@@ -1,1 +1,0 @@
-"""One module for each name of `python -m benchmarks.ratios`."""
