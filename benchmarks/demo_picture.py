@@ -186,5 +186,5 @@ def _speed(axes: Any, stages: list[Stage]) -> None:
     axes.set_yticks(rows, [stage.name for stage in stages])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("words per second (log scale)")
-    axes.set_title("Speed, on the same input")
+    axes.set_title("Speed")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=8.5)
