@@ -2,6 +2,7 @@
 
 Run as ``python -m benchmarks.demo`` from the root of the repository. The text is the messages of open-source
 packages and their translations, read from the gettext catalogues in their wheels.
+``python -m benchmarks.demo --no-timing --output docs/demo.png`` makes the picture of the README.
 """
 
 from __future__ import annotations
@@ -91,10 +92,10 @@ def load_corpus(cache: Path, offline: bool) -> Corpus:
         names = ", ".join("-".join(wheel.name.split("-")[:2]) for wheel in wheels)
         return Corpus(pairs, ("English", "Spanish"), f"messages of {names}", planted=False)
     print("  NO REAL TEXT: the package index was not used or not reached.")
-    print("  Falling back to a PLANTED corpus of two invented languages; numbers below are of that.")
+    print("  Two INVENTED languages take its place; all numbers below are about them.")
     planted = datasets.planted_bilingual(4000, random_state=SEED)
     pairs = list(zip(planted.first, planted.second, strict=True))
-    return Corpus(pairs, ("first", "second"), "planted corpus of two invented languages", planted=True)
+    return Corpus(pairs, ("first", "second"), "4,000 pairs in two invented languages", planted=True)
 
 
 def split(pairs: list[tuple[str, str]], test_every: int = 5) -> Split:
@@ -206,7 +207,7 @@ def time_stages(texts: tuple[list[str], list[str]], model: sj.CLLSI, encoder: sj
 
 
 def print_stages(stages: list[Stage]) -> None:
-    print(f"  {'stage':<9}{'semproj':>10}{'peer':>10}{'ratio':>8}  {'peer':<25}results")
+    print(f"  {'stage':<9}{'semproj':>10}{'other':>10}{'ratio':>8}  {'the other is':<25}results")
     for stage in stages:
         ours, peer = stage.labels
         ratio = f"{stage.peer / stage.ours:.1f}x"
@@ -215,6 +216,7 @@ def print_stages(stages: list[Stage]) -> None:
 
 def print_scores(rows: dict[str, Scores], languages: tuple[str, str]) -> None:
     forward, backward = (" -> ".join(pair) for pair in (languages, languages[::-1]))
+    print("  Top-1: how often the translation is the nearest sentence. MRR: the mean of 1 / its rank.\n")
     print(f"  {'':<24}{forward:^22}{backward:^22}")
     print(f"  {'':<24}" + f"{'Top-1':>10}{'MRR':>8}    " * 2)
     for name, row in rows.items():
@@ -227,7 +229,7 @@ def shorten(text: str, width: int = 92) -> str:
 
 
 def show_neighbours(encoder: sj.Encoder, test: tuple[list[str], list[str]], languages: tuple[str, str]) -> None:
-    """Save, load in place of the fitted one, and look some held-out sentences up."""
+    """Save the encoder, load it, and look up some held-out sentences with the loaded one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "encoder.safetensors"
         encoder.save(path)
@@ -235,7 +237,9 @@ def show_neighbours(encoder: sj.Encoder, test: tuple[list[str], list[str]], lang
         loaded = sj.load(path)
         queries, targets = loaded.encode(test[0]), loaded.encode(test[1])
     same = np.array_equal(queries, encoder.encode(test[0]))
-    print(f"  saved {size:.1f} MB, loaded; vectors of the loaded encoder identical: {same}")
+    print(
+        f"  Saved {size:.1f} MB and loaded it. The loaded encoder gives the same bits: {'yes' if same else 'NO'}."
+    )
     for row in np.linspace(0, len(queries) - 1, 5).astype(int)[1:-1]:
         cosines = targets @ queries[row]
         print(f"\n  {languages[0]}: {shorten(test[0][row])}")
@@ -246,50 +250,55 @@ def show_neighbours(encoder: sj.Encoder, test: tuple[list[str], list[str]], lang
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.demo", description=__doc__)
-    parser.add_argument("--offline", action="store_true", help="use the planted corpus, fetch nothing")
+    parser.add_argument("--offline", action="store_true", help="fetch nothing: use two invented languages")
+    parser.add_argument("--no-timing", action="store_true", help="leave out the comparison of speeds")
     parser.add_argument("--cache", type=Path, default=Path(".cache"), help="folder of the downloads")
     parser.add_argument("--output", type=Path, default=Path("demo.png"), help="where the picture goes")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
 
-    with heading("Text"):
+    with heading("Get sentences and their translations"):
         corpus = load_corpus(options.cache, options.offline)
         data = split(corpus.pairs)
-        print(f"  {corpus.source}")
-        print(f"  {len(data.train[0])} pairs to learn from, {len(data.test[0])} held out")
+        print(f"  From {corpus.source}.")
+        print(f"  {len(data.train[0])} pairs to learn from, {len(data.test[0])} held out.")
 
-    with heading(f"Learn: shared vocabulary, log(tf)-idf, CL-LSI with {N_COMPONENTS} components"):
+    with heading(f"Learn one space for both languages: counts, log(tf)-idf, CLLSI with {N_COMPONENTS} dimensions"):
         counters = sj.MultiTermCounter(vocabulary="shared", lowercase=True, max_features=20_000)
         counts = counters.fit_transform(data.train)
         model = sj.CLLSI(N_COMPONENTS, random_state=SEED).fit(counts)
         encoder = sj.Encoder(counters.counters_[0], None, model)
-        print(f"  {encoder.counter.n_tokens_} words, {counts[0].shape[1]} different ones")
+        print(f"  {encoder.counter.n_tokens_} words, {counts[0].shape[1]} different ones.")
 
-    with heading("Find the translation of each held-out sentence among all of them"):
+    with heading(f"Look for the translation of each held-out sentence among all {len(data.test[0])}"):
         held_out = counters.transform(data.test)
         vectors = [model.transform(view) for view in held_out]
         weighted = [model.weighting_.transform(view).toarray() for view in held_out]
-        results = {"CL-LSI": scores(*vectors), "tf-idf, untranslated": scores(*weighted)}
+        results = {"CLLSI": scores(*vectors), "only words in common": scores(*weighted)}
         print_scores(results, corpus.languages)
 
-    with heading("Save, load, look up"):
+    with heading("Save the encoder, load it, look up three held-out sentences"):
         show_neighbours(sj.Encoder(encoder.counter, None, model, normalize=True), data.test, corpus.languages)
 
-    threads = sj.show_config(quiet=True)["threads"]
-    with heading(f"Words per second, {threads} thread(s), medians of interleaved rounds"):
-        print(f"  The text is small, so it is repeated {TILES} times, except for the fit. `project` writes into")
-        print("  an array it is given, as in a loop over batches; scipy always makes a new one.")
-        stages = time_stages(data.train, model, encoder)
-        print_stages(stages)
+    stages = None
+    if not options.no_timing:
+        threads = sj.show_config(quiet=True)["threads"]
+        with heading(f"Compare speeds: words per second, {threads} thread(s), medians of rounds in turns"):
+            print(
+                f"  The text is small: it is repeated {TILES} times, except for the fit. `project` writes into an"
+            )
+            print("  array that it is given, as in a loop over batches; scipy makes a new one each time.\n")
+            stages = time_stages(data.train, model, encoder)
+            print_stages(stages)
 
-    with heading(f"Picture: {options.output}"):
+    with heading(f"Draw {options.output}"):
         try:
             from benchmarks import demo_picture
         except ModuleNotFoundError as error:
-            print(f"  left out: {error}; install the extra `plot`")
+            print(f"  Left out: {error}. Install the extra `plot`.")
         else:
             terms = encoder.counter.get_feature_names_out()
-            demo_picture.draw(options.output, corpus, vectors, held_out, terms, results, stages)
+            demo_picture.draw(options.output, corpus, weighted, vectors, held_out, terms, results, stages)
     print(f"\nDone in {time.perf_counter() - start:.0f} s.")
     return 0
 
