@@ -16,8 +16,8 @@ def interrupted(model: Any, X: Any, after: int, error: BaseException | None = No
     error = error or Stop()
     calls = []
 
-    def callback(sweep, *_):
-        calls.append(sweep)
+    def callback(progress):
+        calls.append(progress.sweep)
         if len(calls) == after:
             raise error
 
