@@ -206,19 +206,20 @@ def test_a_fit_without_missing_words_is_stopped_by_dev(data, tmp_path, monkeypat
     corpus = Corpus(data)
     dev = read_task(data, "cdr", "dev", corpus)
     sweeps = []
-    stop = models._StopByAtop
+    parameters = {"missing_weight": 0.0, "reg": 20.0}
+    stop = sj.EarlyStopping
 
-    def spying(self, sweep, words, objective):
-        done = stop.__call__(self, sweep, words, objective)
-        sweeps.append((dev.atop(models._solving(words, self._parameters)), words.copy(), done))
+    def spying(self, progress):
+        done, words = stop.__call__(self, progress), progress.model.word_vectors_
+        sweeps.append((dev.atop(models._solving(words, parameters)), words.copy(), done))
         return done
 
-    monkeypatch.setattr(models, "_StopByAtop", type("Spy", (stop,), {"__call__": spying}))
+    monkeypatch.setattr(sj, "EarlyStopping", type("Spy", (stop,), {"__call__": spying}))
     fitted = MODELS["WTMF"].fit(corpus, wtmf(0.0, 8), 0, dev)
     best = int(np.argmax([atop for atop, _, _ in sweeps]))
     assert len(sweeps) in (best + 1 + models.PATIENCE, 20)
     assert [done for _, _, done in sweeps[:-1]] == [False] * (len(sweeps) - 1)
-    rows = sj.kernels.weighted_row_solve(dev.queries.rows, sweeps[best][1], missing_weight=0.0, reg=20.0)
+    rows = sj.kernels.weighted_row_solve(dev.queries.rows, sweeps[best][1], **parameters)
     np.testing.assert_array_equal(fitted.vectors(dev.queries), rows)
     # Without dev there is nothing to stop it by.
     partial = tmp_path / "partial"

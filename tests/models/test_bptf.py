@@ -9,8 +9,9 @@ from scipy.spatial import distance
 
 import semproj as sj
 from semproj import BPTF, CosineSlice, effective_sample_size
-from semproj.bptf._chain import SLICE_PRIOR, Chain
-from semproj.bptf._slices import Pairs, Place
+from semproj.bptf._chain import Chain
+from semproj.bptf._random import SLICE_PRIOR, ChainNumbers, SliceNumbers
+from semproj.bptf._slices import Pairs
 from tests.support import same_bits
 from tests.support.relating import every_pair, model_of, planted, surprise, whitened
 
@@ -108,9 +109,13 @@ class TestCells:
 
     def test_other_cells_in_every_sweep(self):
         slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
-        draws = []
-        model_of(zeros=[1.0, 0.0], n_samples=1, burn_in=3, callback=draws.append).fit(slices)
-        assert len({draw.train_mae for draw in draws}) == 4
+        errors = []
+
+        def callback(progress):
+            errors.append(progress.model.train_mae_[-1])
+
+        model_of(zeros=[1.0, 0.0], n_samples=1, burn_in=3, callback=callback).fit(slices)
+        assert len(errors) == len(set(errors)) == 4
 
     def test_number_of_cells(self, monkeypatch):
         seen = []
@@ -136,7 +141,7 @@ class TestPairs:
     """Pairs that are drawn in a sweep: different ones, of those that there are."""
 
     def at(self, sweep=1):
-        return Place(Chain(30, 2, [True], seed=0, n_threads=1), sweep, 0)
+        return SliceNumbers(ChainNumbers(0), sweep, 0)
 
     @pytest.mark.parametrize("ordered", [False, True])
     @pytest.mark.parametrize("n_known", [1, 2, 3, 6, 9])
@@ -148,14 +153,14 @@ class TestPairs:
         for n_excluded in {0, len(keys) // 3, len(keys)}:
             excluded = np.sort(rng.choice(keys, n_excluded, replace=False)) if n_excluded else keys[:0]
             pairs = Pairs(words, 30, ordered=ordered, excluded=excluded)
-            rows, cols = pairs.draw(1000, self.at())
+            rows, cols = pairs.draw(1000, self.at(), 1)
             assert rows.dtype == cols.dtype == np.int32
             assert sorted(rows * 30 + cols) == sorted(set(keys) - set(excluded))
 
     def test_equally_often(self):
         words = np.array([2, 3, 5, 7, 11, 13], np.int32)
         pairs = Pairs(words, 30, excluded=np.array([2 * 30 + 3, 2 * 30 + 13, 5 * 30 + 11]))
-        drawn = [np.stack(pairs.draw(4, self.at(sweep))) for sweep in range(3000)]
+        drawn = [np.stack(pairs.draw(4, self.at(sweep), 1)) for sweep in range(3000)]
         keys = [np.unique(rows * 30 + cols) for rows, cols in drawn]
         assert {len(each) for each in keys} == {4}
         _, counts = np.unique(np.concatenate(keys), return_counts=True)
@@ -203,7 +208,7 @@ class TestInput:
         chain = Chain(60, 3, [True, True], seed=0, n_threads=1)
         drawn = []
         for m, P in enumerate(model.perspective_samples_[:-1]):
-            rng = chain.random(int(model._sweeps_kept[m + 1]), SLICE_PRIOR)
+            rng = chain.numbers.generator(int(model._sweeps_kept[m + 1]), SLICE_PRIOR)
             precision, mean = chain._draw_prior(2, P.sum(axis=0), P.T @ P, rng)
             drawn.append(np.linalg.cholesky(precision).T @ (model.perspective_samples_[m + 1] - mean).T)
         of_nothing, of_cells = np.array(drawn)[:, :, 1], np.array(drawn)[:, :, 0]

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj import BPTF, CosineSlice
+from semproj.bptf import _sampling
 from tests.support import same_bits
 from tests.support.interrupting import Stop, interrupted
-from tests.support.relating import every_pair, model_of, planted
+from tests.support.relating import every_pair, model_of, planted, same_fit
 
 
 class TestChain:
@@ -20,8 +21,7 @@ class TestChain:
         slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
         models = [model_of(zeros=[1.0, 0.0], n_samples=5, n_threads=n).fit(slices) for n in (1, 2, 5)]
         for other in models[1:]:
-            for name in BPTF._arrays:
-                assert same_bits(getattr(models[0], name), getattr(other, name))
+            assert same_fit(models[0], other)
 
     @pytest.mark.parametrize("stop_after", [7, 12])
     def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
@@ -30,13 +30,12 @@ class TestChain:
         settings = {"zeros": [1.0, 0.0], "burn_in": 9, "n_samples": 4, "thin": 2, "held_out": 0.1}
         whole = model_of(**settings).fit(slices)
         path = tmp_path / "state"
-        stop = model_of(**settings, checkpoint=path, checkpoint_every=1, callback=lambda d: d.sweep == stop_after)
+        stop = model_of(**settings, checkpoint=path, checkpoint_every=1, callback=lambda p: p.sweep == stop_after)
         stop.fit(slices)
         sweeps = []
-        resumed = model_of(**settings, checkpoint=path, callback=lambda d: sweeps.append(d.sweep)).fit(slices)
+        resumed = model_of(**settings, checkpoint=path, callback=lambda p: sweeps.append(p.sweep)).fit(slices)
         assert sweeps == list(range(stop_after + 1, 18))
-        for name in BPTF._arrays:
-            assert same_bits(getattr(whole, name), getattr(resumed, name))
+        assert same_fit(whole, resumed)
 
     def test_checkpoint_of_another_fit(self, tmp_path):
         _, _, slices = planted()
@@ -55,11 +54,10 @@ class TestChain:
         made = (lambda: seed(3)) if callable(seed) else (lambda: seed)
         interrupted(model_of(**settings, checkpoint_every=1, random_state=made()), slices, 3)
         sweeps = []
-        resumed = model_of(**settings, random_state=made(), callback=lambda d: sweeps.append(d.sweep)).fit(slices)
-        assert sweeps == [3, 4, 5, 6, 7]  # the file has what was done before the callback
+        resumed = model_of(**settings, random_state=made(), callback=lambda p: sweeps.append(p.sweep)).fit(slices)
+        assert sweeps == [4, 5, 6, 7]  # the file is written before the callback is called
         whole = model_of(**{**settings, "checkpoint": None}, random_state=resumed._key).fit(slices)
-        for name in BPTF._arrays:
-            assert same_bits(getattr(whole, name), getattr(resumed, name))
+        assert same_fit(whole, resumed)
 
     def test_other_seeds_are_refused(self, tmp_path):
         _, _, slices = planted()
@@ -123,30 +121,77 @@ class TestChain:
         _, _, slices = planted()
         seen = []
 
-        def callback(draw):
-            seen.append(draw)
-            return draw.sweep == 70
+        def callback(progress):
+            seen.append(progress.model.alpha_[-1])
+            return progress.sweep == 70
 
         model = model_of(callback=callback).fit(slices)
         assert model.n_iter_ == 70
         assert len(model.samples_) == 10
-        assert seen[-1].alpha == model.alpha_[-1]
-        early = model_of(callback=lambda draw: True).fit(slices)
+        assert seen == model.alpha_.tolist()
+        early = model_of(callback=lambda progress: True).fit(slices)
         assert early.n_iter_ == len(early.samples_) == 1
 
-    def test_a_callback_cannot_change_the_chain(self):
+    @pytest.mark.parametrize("d", [3, 16], ids=["padded", "not padded"])
+    def test_a_callback_cannot_change_the_chain(self, d):
+        """What a model has is a copy of the chain's, or a draw that is kept and cannot be written to."""
         _, _, slices = planted()
-        draws = []
+        settings = {"burn_in": 6, "n_samples": 3, "thin": 2}
+        models = []
 
-        def callback(draw):
-            draws.append(draw)
-            draw.perspective_vectors[:] = 0  # a copy
-            with pytest.raises(ValueError, match="read-only"):
-                draw.word_vectors[0] = 0
+        def callback(progress):
+            models.append(progress.model)
+            kept = progress.sweep in (8, 10, 12)
+            for vectors in (progress.model.word_vectors_, progress.model.perspective_vectors_):
+                assert vectors.flags.writeable != kept
+                if kept:
+                    with pytest.raises(ValueError, match="read-only"):
+                        vectors[0] = 0
+                else:
+                    vectors[:] = 0
 
-        model = model_of(n_samples=2, callback=callback).fit(slices)
-        assert same_bits(model.samples_, model_of(n_samples=2).fit(slices).samples_)
-        assert same_bits(np.ascontiguousarray(draws[-1].word_vectors), model.word_vectors_)
+        model = model_of(d, **settings, callback=callback).fit(slices)
+        assert same_fit(model, model_of(d, **settings).fit(slices))
+        assert same_fit(models[-1], model)
+
+    @pytest.mark.parametrize("asymmetric", [[], [1]], ids=["symmetric", "asymmetric"])
+    @pytest.mark.parametrize("d", [3, 16], ids=["padded", "not padded"])
+    def test_a_model_kept_in_a_callback_stays_as_it_is(self, d, asymmetric):
+        """It is what a fit that ends there returns: in the burn-in, with draws kept, and between two of them."""
+        slices = planted()[2]
+        settings = {"burn_in": 3, "n_samples": 3, "thin": 2, "held_out": 0.1, "zeros": 0.5}
+        settings["asymmetric"] = asymmetric
+        models = {}
+        model_of(d, **settings, callback=lambda p: models.update({p.sweep: p.model})).fit(slices)
+        assert list(models) == list(range(1, 10))
+        i, j = every_pair(60)
+        for sweep, kept in models.items():
+            stopped = model_of(d, **settings, callback=lambda p, last=sweep: p.sweep == last).fit(slices)
+            assert kept.n_iter_ == stopped.n_iter_ == sweep
+            assert same_fit(kept, stopped)
+            for k in (0, 1):
+                assert same_bits(kept.predict(i, j, k), stopped.predict(i, j, k))
+
+    def test_draws_outgrow_the_room_made_for_them(self, monkeypatch):
+        """Room for one draw at first, twice as much each time: the same bits, also of models kept on the way."""
+        slices = planted()[2]
+        settings = {"burn_in": 2, "n_samples": 7, "asymmetric": [1]}
+        expected, models = {}, {}
+        model_of(**settings, callback=lambda p: expected.update({p.sweep: p.model})).fit(slices)
+        rooms = []
+        append = _sampling._Draws.append
+
+        def appending(self, value):
+            append(self, value)
+            rooms.append(len(self._array))
+
+        monkeypatch.setattr(_sampling, "_AT_ONCE", 1)
+        monkeypatch.setattr(_sampling._Draws, "append", appending)
+        model = model_of(**settings, callback=lambda p: models.update({p.sweep: p.model})).fit(slices)
+        assert rooms[::4] == [1, 2, 4, 4, 8, 8, 8]  # four arrays of each draw
+        assert list(models) == list(expected) == list(range(1, 10))
+        assert all(same_fit(models[sweep], expected[sweep]) for sweep in expected)
+        assert same_fit(model, expected[9])
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), Stop()])
     def test_a_fit_that_ends_by_an_error_leaves_the_last_one(self, error):
@@ -189,7 +234,7 @@ class TestChain:
         with ThreadPoolExecutor(2) as pool:
             for _ in range(3):
                 for found, alone in zip(pool.map(fit, (0, 1)), expected, strict=True):
-                    assert all(same_bits(getattr(found, name), getattr(alone, name)) for name in BPTF._arrays)
+                    assert same_fit(found, alone)
 
     def test_thinning(self):
         _, _, slices = planted()
@@ -209,14 +254,14 @@ class TestChain:
         model.save(tmp_path / "model")
         b, n_words, d, k, sweeps = np.dtype(dtype).itemsize, 60, 3, 2, 100
         draw = b * n_words * d + 8 * k * d + 8 * k * d**2 * bool(asymmetric) + 8 * (d**2 + d + 1)
-        least = 40 * draw + 2 * 8 * sweeps
+        least = 40 * draw + 3 * 8 * sweeps
         assert least < (tmp_path / "model").stat().st_size < least + 3000
         state = b * n_words * d + 8 * k * d * (d + 1)
-        assert 40 * draw + state < (tmp_path / "state").stat().st_size < 40 * draw + state + 60 * sweeps
+        assert 40 * draw + state < (tmp_path / "state").stat().st_size < 40 * draw + state + 80 * sweeps
 
     def test_save(self, tmp_path):
         _, _, slices = planted()
-        model = model_of(n_samples=3, callback=lambda draw: False).fit(slices)
+        model = model_of(n_samples=3, callback=lambda progress: False).fit(slices)
         model.save(tmp_path / "model")
         loaded = sj.load(tmp_path / "model")
         i, j = every_pair(60)

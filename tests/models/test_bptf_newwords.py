@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from semproj import CosineSlice
-from semproj.bptf._chain import START, Chain
 from semproj.bptf._newwords import NewWords
+from semproj.bptf._random import START, ChainNumbers
 from tests.support import same_bits
 from tests.support.relating import every_pair, model_of, planted, surprise, whitened
 
@@ -34,7 +34,7 @@ class TestNewWords:
         i, j = every_pair(80)
         first = sp.coo_array(((unit @ unit.T)[i, j], (i, j)), shape=(80, 80))
         model = model_of(4).fit([first, CosineSlice(vectors[:80])])
-        extended = model.add_words([None, CosineSlice(vectors)], neighbours=60)
+        extended = model.add_words([None, CosineSlice(vectors)], n_neighbors=60)
         i, j = np.meshgrid(np.arange(80, 90), np.arange(90), indexing="ij")
         apart = i != j
         assert np.abs(extended.predict(i, j) - unit[80:] @ unit.T)[apart].mean() < 0.1
@@ -81,10 +81,9 @@ class TestNewWords:
         cells = np.zeros((4, 12))
         cells[0, [3, 5]] = cells[1, :11] = cells[3, 2] = 2
         given = (sp.coo_array(cells), None) if outward else (None, sp.coo_array(cells.T))
-        chain = Chain(16, 2, [False], seed=0, n_threads=1)
         seen = []
         for sweep in range(400):
-            (drawn,) = NewWords([given], [False], 12, np.float32, 1.5).draw(1, chain, sweep)
+            (drawn,) = NewWords([given], [False], 12, np.float32, 1.5).draw(1, ChainNumbers(0), sweep, 1)
             new, old = (drawn.rows, drawn.cols) if outward else (drawn.cols, drawn.rows)
             known, zeros = drawn.values == 2, drawn.values == 0
             assert (known | zeros).all()
@@ -101,13 +100,13 @@ class TestNewWords:
     def test_random_numbers_of_their_own(self, monkeypatch):
         """What is drawn for new words has nothing to do with what was drawn in the fit."""
         used = set()
-        original = Chain.random
+        original = ChainNumbers.generator
 
-        def random(self, *purpose):
+        def generator(self, *purpose):
             used.add(purpose)
             return original(self, *purpose)
 
-        monkeypatch.setattr(Chain, "random", random)
+        monkeypatch.setattr(ChainNumbers, "generator", generator)
         cosines = CosineSlice(np.random.default_rng(0).standard_normal((62, 5)))
         slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
         model = model_of(burn_in=1, n_samples=3, zeros=[1.0, 0.0], cells=[50, "match"]).fit(slices)

@@ -283,7 +283,7 @@ def test_save_and_load(model, tmp_path):
     )
 
 
-FITTED = ("word_vectors_", "relation_matrices_", "singular_values_")
+FITTED = ("word_vectors_", "relation_matrices_", "singular_values_", "objective_")
 
 
 def test_clone_and_pickle(given, model):

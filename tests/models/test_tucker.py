@@ -68,7 +68,7 @@ class TestAgainstDense:
             atol=1e-11 * np.abs(model.core_).max(),
         )
         assert model.fit_ == pytest.approx(fit_of(X, whole(model)), abs=1e-12)
-        assert (model.fit_, model.n_iter_) == (model.fits_[-1], len(model.fits_))
+        assert (model.fit_, model.n_iter_) == (model.objective_[-1], len(model.objective_))
         assert (model.shape_, model.core_.dtype, model.factors_[0].dtype) == (shape, np.float64, np.float64)
 
     def test_slices_of_the_core_are_orthogonal_and_fall(self, shape, ranks):
@@ -83,7 +83,7 @@ class TestAgainstDense:
         for seed, start in [(0, "hosvd"), (1, "random"), (2, "random")]:
             X = planted(shape, ranks, noise=2.0, density=0.3, seed=seed)
             model = Tucker(ranks, init=start, tol=0, max_iter=40, random_state=seed).fit(sparse(X))
-            assert (np.diff(model.fits_) > -1e-14).all()
+            assert (np.diff(model.objective_) > -1e-14).all()
             assert model.n_iter_ > 1
 
     @pytest.mark.parametrize("start", ["hosvd", "random"])
@@ -116,17 +116,17 @@ class TestSweeps:
         ]
         model = Tucker(self.ranks, init=[*start[:2], None], tol=0, max_iter=1).fit(sparse(self.X))
         expected = hooi(self.X, self.ranks, 1, start)
-        assert model.fits_ == pytest.approx(expected.fits, abs=1e-13)
+        assert model.objective_ == pytest.approx(expected.fits, abs=1e-13)
         for ours, theirs in zip(model.factors_[:2], expected.factors, strict=False):
             assert largest_angle(ours, theirs) < 1e-10
 
     def test_converges_faster_than_exact_sweeps(self):
         model = Tucker(self.ranks, tol=0, max_iter=16, random_state=0).fit(sparse(self.X))
         exact = np.array(hooi(self.X, self.ranks, 16).fits)
-        assert model.fits_[0] == pytest.approx(exact[0], abs=1e-5)  # the start is not quite the same
-        assert (model.fits_[1:5] > exact[1:5] - 2e-4).all()
-        assert (model.fits_[8:] > exact[8:]).all()
-        assert model.fits_[14] > exact[15]
+        assert model.objective_[0] == pytest.approx(exact[0], abs=1e-5)  # the start is not quite the same
+        assert (model.objective_[1:5] > exact[1:5] - 2e-4).all()
+        assert (model.objective_[8:] > exact[8:]).all()
+        assert model.objective_[14] > exact[15]
 
     def test_a_step_is_the_formula(self):
         """U <- (U + w N)(I + w^2 N'N)^(-1/2) for the first mode of the second sweep."""
@@ -197,7 +197,7 @@ class TestSweeps:
 
         monkeypatch.setattr("semproj.tucker.Hooi", Wild)
         model = Tucker(self.ranks, tol=0, max_iter=25, random_state=0).fit(sparse(self.X))
-        assert (np.diff(model.fits_) > -1e-13).all()
+        assert (np.diff(model.objective_) > -1e-13).all()
         assert (_hooi.LEAST_RELAXATION in taken) == (relaxation > 2)
 
     def test_three_large_modes(self, monkeypatch):
@@ -205,7 +205,7 @@ class TestSweeps:
         X = planted((30, 28, 26), (6, 6, 6), noise=1.0, density=0.5)
         model = model_of((6, 6, 6)).fit(sparse(X))
         assert model.fit_ == pytest.approx(hooi(X, (6, 6, 6), 120).fits[-1], abs=1e-10)
-        assert (np.diff(model.fits_) > -1e-13).all()
+        assert (np.diff(model.objective_) > -1e-13).all()
 
 
 class TestInput:
@@ -300,7 +300,7 @@ class TestInput:
         assert single.core_.dtype == single.factors_[0].dtype == np.float32
         np.testing.assert_allclose(single.factors_[0].T @ single.factors_[0], np.eye(24), atol=1e-5)
         assert single.fit_ == pytest.approx(fit_of(X, whole(single)), abs=1e-6)
-        assert (np.diff(single.fits_) > -1e-7).all()
+        assert (np.diff(single.objective_) > -1e-7).all()
 
     @pytest.mark.usefixtures("steps")
     @pytest.mark.parametrize("start", ["hosvd", "random"])
@@ -324,7 +324,7 @@ class TestInput:
             for factor in model.factors_:
                 gram = factor.T.astype(np.float64) @ factor
                 np.testing.assert_allclose(gram, np.eye(factor.shape[1]), atol=tolerance)
-            energy = 1 - (1 - model.fits_) ** 2
+            energy = 1 - (1 - model.objective_) ** 2
             assert (np.diff(energy) > -(1e-6 if model is single else 1e-14)).all()
 
 
@@ -389,7 +389,7 @@ class TestSeedsAndThreads:
         models = [Tucker(ranks, random_state=1, max_iter=5, n_threads=n).fit(X) for n in (1, 2, 5)]
         for other in models[1:]:
             assert same_bits(models[0].core_, other.core_)
-            assert same_bits(models[0].fits_, other.fits_)
+            assert same_bits(models[0].objective_, other.objective_)
             assert all(same_bits(a, b) for a, b in zip(models[0].factors_, other.factors_, strict=True))
 
     def test_seed_matters_and_is_enough(self):

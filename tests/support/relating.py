@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from semproj import BPTF
+from tests.support import same_bits
 
 
 def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
@@ -25,6 +26,15 @@ def planted(n_words=60, d=3, share=0.6, noise=0.05, seed=0):
 
 def model_of(d=3, **parameters):
     return BPTF(d, **{"burn_in": 60, "n_samples": 40, "random_state": 0, **parameters})
+
+
+def same_fit(one, other):
+    """Whether two models have the same bits in all arrays, whichever of them each stores."""
+    for name in (*BPTF._arrays, "word_vectors_", "perspective_vectors_"):
+        a, b = getattr(one, name), getattr(other, name)
+        if (a is None) != (b is None) or (a is not None and not same_bits(a, b)):
+            return False
+    return True
 
 
 def every_pair(n):

@@ -123,30 +123,15 @@ def _lda(corpus: Corpus, setting: Setting, seed: int, dev: Retrieval | None) -> 
 def _wtmf(corpus: Corpus, setting: Setting, seed: int, dev: Retrieval | None) -> Vectors:
     """Without weight on missing words the first sweeps are the best: then ATOP on dev tells when to stop."""
     parameters = {"missing_weight": setting.missing_weight, "reg": setting.reg}
-    stop = _StopByAtop(dev, parameters) if setting.missing_weight == 0 and dev is not None else None
+    stop = None
+    if setting.missing_weight == 0 and dev is not None:
+        stop = sj.EarlyStopping(lambda fit: dev.atop(_solving(fit.word_vectors_, parameters)), patience=PATIENCE)
     model = sj.WTMF(_dimension(corpus, setting), callback=stop, random_state=seed, **parameters).fit(corpus.rows)
-    return _solving(model.word_vectors_ if stop is None else stop.best, parameters)
+    return _solving((model if stop is None else stop.best_).word_vectors_, parameters)
 
 
 def _solving(words: np.ndarray, parameters: dict[str, Any]) -> Vectors:
     return lambda sentences: sj.kernels.weighted_row_solve(sentences.rows, words, **parameters)
-
-
-class _StopByAtop:
-    """A callback that keeps the word vectors with the best ATOP, and stops when it no longer rises."""
-
-    def __init__(self, dev: Retrieval, parameters: dict[str, Any]) -> None:
-        self._dev, self._parameters = dev, parameters
-        self._highest, self._since = -np.inf, 0
-        self.best = np.empty((0, 0))
-
-    def __call__(self, sweep: int, words: np.ndarray, objective: float) -> bool:
-        atop = self._dev.atop(_solving(words, self._parameters))
-        if atop > self._highest:
-            self.best, self._highest, self._since = words.copy(), atop, 0
-        else:
-            self._since += 1
-        return self._since == PATIENCE
 
 
 def _dimension(corpus: Corpus, setting: Setting) -> int:

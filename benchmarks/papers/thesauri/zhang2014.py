@@ -35,7 +35,7 @@ from benchmarks.papers.thesauri.relatedness import (
 from benchmarks.papers.thesauri.resources import ThesaurusFolder, some_entries
 from benchmarks.papers.thesauri.zhang2014_draw import Predict, last_draw, with_metric
 from semproj import tasks
-from semproj.bptf import Draw
+from semproj.stopping import Progress
 
 DATASETS = ("gre",)
 LOOKUPS = ("lookup*", "lookup")
@@ -259,13 +259,14 @@ class Answers:
         return [self.predicted[word, other] for other in words]
 
 
-def _watch(cells: Any, errors: list[float]) -> Callable[[Draw], None]:
+def _watch(cells: Any, errors: list[float]) -> Callable[[Progress], None]:
     """A callback that measures each draw by some cells of the first slice, always the same."""
     rows, cols, values = _some_cells(cells)
 
-    def measure(draw: Draw) -> None:
-        mapped = draw.word_vectors * draw.perspective_vectors[0].astype(draw.word_vectors.dtype)
-        predicted = np.einsum("ij,ij->i", draw.word_vectors[rows], mapped[cols])
+    def measure(progress: Progress) -> None:
+        words = progress.model.word_vectors_
+        mapped = words * progress.model.perspective_vectors_[0].astype(words.dtype)
+        predicted = np.einsum("ij,ij->i", words[rows], mapped[cols])
         errors.append(float(np.abs(values - predicted).mean(dtype=np.float64)))
 
     return measure

@@ -25,15 +25,16 @@ class Sweep(ClockedResult):
 def our_sweeps(cells: Any, d: int, threads: int, zeros: float = 0.0) -> Sweep:
     """As a fit does them."""
     import semproj as sj
-    from semproj.bptf import Draw
 
     clock = SweepClock()
-
-    def callback(draw: Draw) -> None:
-        clock.mark()
-
     model = sj.BPTF(
-        d, burn_in=SWEEPS - 1, n_samples=1, zeros=zeros, callback=callback, random_state=0, n_threads=threads
+        d,
+        burn_in=SWEEPS - 1,
+        n_samples=1,
+        zeros=zeros,
+        callback=lambda progress: clock.mark(),
+        random_state=0,
+        n_threads=threads,
     )
     predicted = model.fit([cells]).predict(cells.row, cells.col)
     result = clock.per_sweep(Sweep)

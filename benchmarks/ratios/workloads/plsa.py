@@ -62,7 +62,7 @@ def our_sweeps(name: str, X: Any, k: int, threads: int, n_sweeps: int = SWEEPS) 
         beta=BETA,
         max_iter=n_sweeps,
         tol=0.0,
-        callback=lambda *told: clock.mark(),
+        callback=lambda progress: clock.mark(),
         n_threads=threads,
     ).fit(X)
     result = clock.per_sweep(Sweep)

@@ -113,7 +113,7 @@ class ChainSweeps(Sweeps):
         chain, kept = self._chain, self._kept or [self._sweep]
         draws = {name: draws.values for name, draws in self._draws.items()}
         if not self._kept:  # in the burn-in: the last draw is all there is
-            draws = {name: value[None] for name, value in self._draw().items()}
+            draws = {name: value[None].copy() for name, value in self._draw().items()}
         last = (None, None) if kept[-1] == self._sweep else (chain.words.copy(), chain.slices.copy())
         fitted = {
             "samples_": draws["words"],
@@ -134,14 +134,14 @@ class ChainSweeps(Sweeps):
         return self._sampler.draw(chain.numbers, sweep, chain.padded.dtype, chain.n_threads)
 
     def _draw(self) -> dict[str, Array]:
-        """What is kept of the sweep that was done last."""
+        """What is kept of the sweep that was done last; the next one changes it."""
         chain = self._chain
         # What new words are drawn with: the prior of the next sweep, given this one's words.
         precision, weighted_mean = chain.word_prior(self._sweep + 1)
         return {
-            "words": np.ascontiguousarray(chain.words),
-            "slices": chain.slices.copy(),
-            "matrices": np.empty(0) if all(chain.symmetric) else chain.matrices.copy(),
+            "words": chain.words,
+            "slices": chain.slices,
+            "matrices": np.empty(0) if all(chain.symmetric) else chain.matrices,
             "priors": np.concatenate([precision.ravel(), weighted_mean, [chain.alpha]]),
         }
 
