@@ -51,7 +51,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default 100
         Restarts of the eigensolver at most. A warning tells when they were not enough.
     max_memory : int or None
-        Bytes of working memory, the result included. None means half of the machine's.
+        Bytes of working memory, the result included. None: half of what the machine and control groups allow.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
