@@ -142,3 +142,9 @@ def test_bad_input():
     for error, message, changed in bad:
         with pytest.raises(error, match=message):
             learn_metric(**{"vectors": V, "i": i, "j": j, "values": values, **changed})
+
+
+def test_values_too_large_to_square():
+    V, i, j, values = cells()
+    with pytest.raises(ValueError, match="values: the squared error is not finite"), np.errstate(all="ignore"):
+        learn_metric(V, i, j, 1e200 * values)

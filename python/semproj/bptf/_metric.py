@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_positive, check_real
+from .._solvers.lbfgs import minimize_lbfgs
 
 
 def learn_metric(
@@ -98,23 +96,15 @@ def learn_metric(
         return float(left @ left) / n + reg * float(np.vdot(off, off)), gradient.ravel()
 
     with single_threaded_blas():
-        nothing, start = (float(np.abs(objective(A)[1]).max()) for A in (np.zeros(d * d), zero.ravel()))
-        scale = nothing or start
-        options = {"maxiter": max_iter, "gtol": tol * scale, "ftol": 0.0, "maxfun": 10 * max_iter}
-        found = minimize(objective, zero.ravel(), jac=True, method="L-BFGS-B", options=options)
-        steepest = float(np.abs(found.jac).max())
-    if not np.isfinite(found.fun):
-        raise ValueError("values: the squared error is not finite; values or vectors are too large")
-    if steepest > tol * scale:
-        advice = "a larger max_iter or reg" if found.nit >= max_iter else "a larger tol or reg"
-        warnings.warn(
-            f"the gradient is {steepest / scale:.1e} of that for A = {'0' if nothing else 'centre'} after "
-            f"{found.nit} steps, and was to be {tol:g}; {advice} may help",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    learnt: Array = found.x.reshape(d, d)
-    return learnt
+        nothing, at_start = (float(np.abs(objective(A)[1]).max()) for A in (np.zeros(d * d), zero.ravel()))
+        scale, scale_name = (nothing, "for A = 0") if nothing else (at_start, "for A = centre")
+        try:
+            learnt = minimize_lbfgs(
+                objective, zero.ravel(), max_iter=max_iter, tol=tol, scale=scale, scale_name=scale_name
+            )
+        except ValueError:
+            raise ValueError("values: the squared error is not finite; values or vectors are too large") from None
+    return learnt.reshape(d, d)
 
 
 def _check_cells(vectors: Any, i: Any, j: Any, values: Any) -> tuple[Array, Array, Array, Array]:
