@@ -13,17 +13,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
-from semproj._common.types import Array
+from .._common.types import Array
+from ._loops import compiled, run
 
 _QUERIES, _ROWS = 8, 64
 TIE = 1e-6
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(function: Any) -> Any:
-    return function if isinstance(function, CPUDispatcher) else numba.njit(function)
 
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
@@ -102,15 +97,6 @@ def _count_loop(function: Any) -> Any:
     return loop
 
 
-def _run(loop: Any, n_threads: int, *arguments: Any) -> None:
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        loop(*arguments)
-    finally:
-        numba.set_num_threads(before)
-
-
 def _check(bad: Array) -> None:
     if bad.any():
         raise ValueError("metric: the function returned NaN or infinity")
@@ -123,7 +109,7 @@ def nearest(
     ids = np.full((len(queries), k), -1, np.int64)
     distances = np.full((len(queries), k), np.inf, np.float32)
     bad = np.zeros(len(queries) // _QUERIES + 1, np.bool_)
-    _run(_nearest_loop(_compiled(function)), n_threads, _plain(queries), _plain(corpus), ids, distances, bad)
+    run(_nearest_loop(compiled(function)), n_threads, _plain(queries), _plain(corpus), ids, distances, bad)
     _check(bad)
     return ids, distances
 
@@ -136,8 +122,8 @@ def partner_ranks(
     slices = min(n, 64)
     ranks, others = np.empty(n, np.int64), np.zeros((slices, n), np.int64)
     bad = np.zeros(slices, np.bool_)
-    loop = _rank_loop(_compiled(function))
-    _run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
+    loop = _rank_loop(compiled(function))
+    run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
     _check(bad)
     return ranks, 1 + others.sum(axis=0)
 
@@ -154,8 +140,8 @@ def rival_counts(
     """Of each of the `rows`: how many of the first rows of the corpus are nearer to its query, how many tie."""
     nearer, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     bad = np.zeros(len(queries), np.bool_)
-    loop = _count_loop(_compiled(function))
-    _run(loop, n_threads, _plain(queries), _plain(corpus), rivals, starts, rows, nearer, tied, bad)
+    loop = _count_loop(compiled(function))
+    run(loop, n_threads, _plain(queries), _plain(corpus), rivals, starts, rows, nearer, tied, bad)
     _check(bad)
     return nearer, tied
 
