@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..kernels import Projection, project
-from .persistence import Persistent
+from .persistence import Persistent, saveable
 from .types import Array
 from .validation import check_sparse, without_duplicates
 
@@ -128,6 +128,7 @@ class LinearModel(RowTransformer):
         return state
 
 
+@saveable
 class ViewProjection(LinearModel):
     """The projection of one view of a multi-view model: fitted when that is, and a linear model like any other."""
 

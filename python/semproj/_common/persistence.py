@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -97,14 +97,22 @@ def unpack_strings(text: Array, offsets: Array) -> list[str]:
     return [raw[begin:end].decode() for begin, end in pairwise(places)]
 
 
+Saveable = TypeVar("Saveable", bound=Persistent)
+_private: list[type[Persistent]] = []
+
+
+def saveable(cls: type[Saveable]) -> type[Saveable]:
+    """Let a class be saved and loaded that the package does not export."""
+    _private.append(cls)
+    return cls
+
+
 def _classes() -> dict[str, type[Persistent]]:
     """Classes by name: the library's own. Only these are ever made from a file."""
-    from .base import ViewProjection
-
     package = importlib.import_module(__package__.partition(".")[0])
     public = (getattr(package, name) for name in package.__all__)
     own = [each for each in public if isinstance(each, type) and issubclass(each, Persistent)]
-    return {each.__name__: each for each in (*own, ViewProjection)}
+    return {each.__name__: each for each in (*own, *_private)}
 
 
 def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:

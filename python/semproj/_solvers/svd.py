@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from .. import _core
 from .._common.types import Array
 from .._common.validation import core_csr
-from ..kernels import Projection
 from .krylov import complete, leading_eigenvectors, product
 
 CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in the cache
@@ -110,16 +109,16 @@ class SparseOperator:
     def _along(self, V: Array) -> Array | None:
         return None if self.shift is None else self.shift[1].T @ V
 
-    def _right(self, begin: int, part: Any, packed: Projection, along: Array | None, Y: Array) -> None:
+    def _right(self, begin: int, part: Any, packed: _core.PackedProjection, along: Array | None, Y: Array) -> None:
         self._multiply(part, packed, Y)
         if self.shift is not None and along is not None:
             Y -= (self.shift[0][begin : begin + len(Y)] @ along).astype(self.dtype)
 
-    def _pack(self, V: Array) -> Projection:
-        return Projection(V, self.dtype.name, self.n_threads)
+    def _pack(self, V: Array) -> _core.PackedProjection:
+        return _core.PackedProjection(V, self.dtype.name, self.n_threads)
 
-    def _multiply(self, S: Any, packed: Projection, out: Array, accumulate: bool = False) -> None:
-        _core.project(core_csr(S), packed._packed, out, None, False, accumulate, self.n_threads)
+    def _multiply(self, S: Any, packed: _core.PackedProjection, out: Array, accumulate: bool = False) -> None:
+        _core.project(core_csr(S), packed, out, None, False, accumulate, self.n_threads)
 
 
 def _rows_of(S: Any, begin: int, end: int) -> Any:
