@@ -15,16 +15,10 @@ from ._common.base import ViewProjection, oriented, progress_bar, warn_not_conve
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    check_integer,
-    keeps_previous_fit,
-    seed_key,
-    weighted_views,
-)
+from ._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
 from ._solvers.krylov import basis_size, block_width, product
-from ._solvers.svd import SparseOperator
+from ._solvers.svd import SparseOperator, column_mean
 
 __all__ = ["CCA"]
 
@@ -231,7 +225,7 @@ class _TermSide:
 
     def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
         n, dtype = views[0].shape[0], views[0].dtype
-        means = [np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views]
+        means = [column_mean(view) for view in views]
         scaled = [view * dtype.type(1 / np.sqrt(n)) for view in views]
 
         def centred(X: Any, mean: Array) -> SparseOperator:

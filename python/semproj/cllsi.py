@@ -143,7 +143,5 @@ class CLLSI(LSA):
 
 
 def _joined(views: list[Any], weighting: TermWeighting | None) -> Any:
-    total = views[0]
-    for view in views[1:]:
-        total = total + view
+    total = sum(views[1:], views[0])
     return total if weighting is None else weighting.transform(total)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.base import LinearModel, oriented, progress_bar, unit_rows, warn_not_converged
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
@@ -149,13 +149,10 @@ class DDA(Eigensolving, LinearModel):
         count = -(-p // int(self.group_size))
         if count == 1:
             return [np.arange(p)]
-        total = views[0]
-        for view in views[1:]:
-            total = total + view
+        total = sum(views[1:], views[0])
         topics = LSA(min(_TOPICS, *total.shape), random_state=key, n_threads=self.n_threads).fit(total)
         vectors = (topics.components_ * topics.singular_values_[:, None]).T.astype(np.float64)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors /= np.where(lengths > 0, lengths, 1.0)
+        unit_rows(vectors)
         return [np.sort(group) for group in _halved(vectors, np.arange(p), count)]
 
     def _first_stage(self, parts: list[list[Any]], key: int) -> list[Array]:

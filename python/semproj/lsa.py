@@ -10,15 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_converged
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    check_integer,
-    check_real,
-    keeps_previous_fit,
-    seed_key,
-)
-from ._solvers.krylov import basis_size, block_width
-from ._solvers.svd import CHUNK_ROWS, SparseOperator, leading_vectors
+from ._common.validation import check_choice, keeps_previous_fit, seed_key
+from ._solvers.krylov import basis_size, block_width, check_parameters
+from ._solvers.svd import CHUNK_ROWS, SparseOperator, column_mean, leading_vectors
 
 __all__ = ["LSA"]
 
@@ -130,7 +124,7 @@ class LSA(LinearModel):
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        mean = _column_mean(X)
+        mean = column_mean(X)
         result = self._solve(X, mean if self.center else None, self._checked_rank(X))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_ = result.residuals
@@ -169,7 +163,7 @@ class LSA(LinearModel):
         self._check_parameters()
         X = self._validated(X, reset=False)
         k = len(self.components_)
-        mean = _column_mean(X)
+        mean = column_mean(X)
         rank = min(k, *X.shape)
         new = self._solve(X, mean if self.center else None, rank)
         old_n, new_n = self.n_samples_seen_, X.shape[0]
@@ -231,13 +225,8 @@ class LSA(LinearModel):
         self.n_samples_seen_ = n
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
+        check_parameters(self)
         check_choice(self.solver, "solver", SOLVERS)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _checked_rank(self, X: Any) -> int:
         if self.n_components > min(X.shape):
@@ -265,12 +254,6 @@ def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
         needed = fixed + least_chunk + least * (short * item + 16 * least)
         raise ValueError(f"max_memory: {max_memory} bytes are too few for this fit, which needs about {needed}")
     return size, min(roomy, least_chunk + available - size * (short * item + 16 * least))
-
-
-def _column_mean(X: Any) -> Array:
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    mean: Array = total / X.shape[0]
-    return mean
 
 
 def _sum_of_squares(X: Any) -> float:

@@ -13,12 +13,7 @@ import scipy.sparse as sp
 from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    keeps_previous_fit,
-    seed_key,
-    weighted_views,
-)
+from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.generalized import (
     BlockFactor,
     ConjugateGradient,
@@ -29,7 +24,7 @@ from ._solvers.generalized import (
     ridged_gram,
 )
 from ._solvers.krylov import basis_size, block_width
-from ._solvers.svd import SparseOperator
+from ._solvers.svd import SparseOperator, column_mean
 
 __all__ = ["OPCA"]
 
@@ -240,14 +235,9 @@ def _problem(
     n = views[0].shape[0]
     documents = sp.vstack(views, format="csr")
     documents.data *= documents.dtype.type(1 / np.sqrt(n))
-    means = np.stack([np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views], axis=1)
+    means = np.stack([column_mean(view) for view in views], axis=1)
     languages = np.kron(np.eye(len(views)), np.ones((n, 1))) / np.sqrt(n)
-    signal = SparseOperator(
-        documents,
-        (languages, means),
-        n_threads=n_threads,
-        transposed=False,
-    )
+    signal = SparseOperator(documents, (languages, means), n_threads=n_threads, transposed=False)
     if plan.solver == "cholesky":
         return Whitened(signal, BlockFactor([ridged_gram(noise, gamma, n_threads)], n_threads))
     if plan.solver == "dual":

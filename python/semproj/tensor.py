@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._common.types import Array
-from ._common.validation import as_csr, check_integer, check_sparse, without_duplicates
+from ._common.validation import as_csr, check_integer, check_range, check_sparse, without_duplicates
 
 __all__ = ["SparseTensor"]
 
@@ -152,10 +152,7 @@ def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...
         raise ValueError(f"shape: expected {len(coords)} modes, as coords has, got {tuple(shape)}")
     checked = tuple(check_integer(size, f"shape[{mode}]", low=1) for mode, size in enumerate(shape))
     for mode, size in enumerate(checked):
-        indices = coords[mode]
-        if len(indices) and (indices.min() < 0 or indices.max() >= size):
-            bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
-            raise ValueError(f"coords[{mode}]: index {bad} is out of range for a dimension of {size}")
+        check_range(coords[mode], size, f"coords[{mode}]")
     return checked
 
 

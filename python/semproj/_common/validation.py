@@ -15,7 +15,6 @@ from .types import Array
 
 _DATA_DTYPES = (np.float32, np.float64, np.int32)
 
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -137,13 +136,14 @@ def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> None:
         if indptr[-1] > min(len(x.indices), len(x.data)):
             raise ValueError(f"{name}: indptr points outside of indices and data")
         if ranges or x.format != "csr":
-            _check_range(x.indices[: indptr[-1]], minor, name)
+            check_range(x.indices[: indptr[-1]], minor, name)
     elif x.format == "coo":
-        _check_range(x.row, x.shape[0], name)
-        _check_range(x.col, x.shape[1], name)
+        check_range(x.row, x.shape[0], name)
+        check_range(x.col, x.shape[1], name)
 
 
-def _check_range(indices: Array, size: int, name: str) -> None:
+def check_range(indices: Array, size: int, name: str) -> None:
+    """Indices from 0 to size - 1."""
     if len(indices) and (indices.min() < 0 or indices.max() >= size):
         bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise ValueError(f"{name}: index {bad} is out of range for a dimension of {size}")

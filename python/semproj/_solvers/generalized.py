@@ -20,10 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
-from .._common.resources import resolve_threads
 from .._common.types import Array
-from .._common.validation import check_integer, check_positive, check_real, core_csr
-from .krylov import Eigen, Operator, block_width, leading_eigenvectors, product
+from .._common.validation import check_positive, core_csr
+from .krylov import Eigen, Operator, block_width, check_parameters, leading_eigenvectors, product
 from .svd import SparseOperator
 
 
@@ -39,13 +38,8 @@ class Eigensolving:
     n_threads: int | None
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
+        check_parameters(self)
         check_positive(self.gamma, "gamma")
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _leading(
         self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any

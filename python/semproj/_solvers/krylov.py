@@ -19,8 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
-from .._common.resources import interruptible
+from .._common.resources import interruptible, resolve_threads
 from .._common.types import Array
+from .._common.validation import check_integer, check_real
 
 DENSE = 256  # an operator up to this size is solved whole: it takes milliseconds
 
@@ -33,6 +34,16 @@ def block_width(rank: int) -> int:
 def basis_size(rank: int) -> int:
     """Columns of the basis: on flat spectra, where it matters, this captures what six power iterations would."""
     return max(5 * rank // 2 + 2 * block_width(rank), rank + 12 * block_width(rank))
+
+
+def check_parameters(model: Any) -> None:
+    """The parameters that all models solved here have."""
+    check_integer(model.n_components, "n_components", low=1)
+    check_real(model.tol, "tol", low=0)
+    check_integer(model.max_iter, "max_iter", low=1)
+    if model.max_memory is not None:
+        check_integer(model.max_memory, "max_memory", low=1)
+    resolve_threads(model.n_threads)
 
 
 class Operator(Protocol):

@@ -121,6 +121,12 @@ class SparseOperator:
         _core.project(core_csr(S), packed, out, None, False, accumulate, self.n_threads)
 
 
+def column_mean(X: Any) -> Array:
+    """The mean of the rows of a CSR matrix, in double."""
+    mean: Array = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]) / X.shape[0]
+    return mean
+
+
 def _rows_of(S: Any, begin: int, end: int) -> Any:
     """S[begin:end] without a copy of its entries."""
     at = slice(S.indptr[begin], S.indptr[end])
