@@ -119,7 +119,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         views = weighted_views(X, shared_columns=False)
         rank = self._checked_rank(views)
-        solver, size = self._plan(views, rank)
+        solver, size = self._choose_solver(views, rank)
         with (
             single_threaded_blas(),
             progress_bar(self.progress, f"CCA ({solver})", -(-size // block_width(rank))) as bar,
@@ -193,8 +193,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             )
         return int(self.n_components)
 
-    def _plan(self, views: list[Any], rank: int) -> tuple[str, int]:
-        """The solver and the columns of its basis."""
+    def _choose_solver(self, views: list[Any], rank: int) -> tuple[str, int]:
+        """The cheaper solver that fits into memory, and how many columns its basis has."""
         memory = self.max_memory or half_of_memory()
         n, item = views[0].shape[0], views[0].dtype.itemsize
         widths = [view.shape[1] for view in views]
@@ -228,7 +228,7 @@ class _TermSide:
         means = [column_mean(view) for view in views]
         scaled = [view * dtype.type(1 / np.sqrt(n)) for view in views]
 
-        def centred(X: Any, mean: Array) -> SparseOperator:
+        def centered(X: Any, mean: Array) -> SparseOperator:
             shift = (np.full((n, 1), 1 / np.sqrt(n)), mean[:, None])
             return SparseOperator(X, shift, n_threads=n_threads, transposed=False)
 
@@ -239,10 +239,10 @@ class _TermSide:
                 block[i, : i + 1] -= (mean[i] * mean[: i + 1]).astype(dtype)
             blocks.append(block)
         if len(views) == 2:
-            operators = [centred(view, mean) for view, mean in zip(scaled, means, strict=True)]
+            operators = [centered(view, mean) for view, mean in zip(scaled, means, strict=True)]
             self.operator: Whitened | Crossed = Crossed(operators, blocks, n_threads)
         else:
-            signal = centred(sp.hstack(scaled, format="csr"), np.concatenate(means))
+            signal = centered(sp.hstack(scaled, format="csr"), np.concatenate(means))
             self.operator = Whitened(signal, BlockFactor(blocks, n_threads), ridge=gamma)
 
     def vectors(self, V: Array) -> Array:

@@ -182,7 +182,7 @@ class LSA(LinearModel):
 
     def _solve(self, X: Any, mean: Array | None, rank: int) -> Any:
         threads = resolve_threads(self.n_threads)
-        size, chunk_bytes = _plan(X, rank, self.max_memory)
+        size, chunk_bytes = _sizes_within_memory(X, rank, self.max_memory)
         block = block_width(rank)
         blocks = -(-size // block) if self.solver == "randomized" else None
         with single_threaded_blas(), progress_bar(self.progress, f"LSA ({self.solver})", blocks) as bar:
@@ -237,7 +237,7 @@ class LSA(LinearModel):
         return int(self.n_components)
 
 
-def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
+def _sizes_within_memory(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
     """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
     short, item = min(X.shape), X.dtype.itemsize
     width = block_width(rank)

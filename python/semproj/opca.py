@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -144,13 +143,14 @@ class OPCA(Eigensolving, LinearModel):
 
     def _solve(self, views: list[Any], noise: Any, rank: int) -> None:
         threads = resolve_threads(self.n_threads)
-        plan = _plan(views, noise, rank, self.solver, self.max_memory or half_of_memory())
+        memory = self.max_memory or half_of_memory()
+        solver, size = _choose_solver(views, noise, rank, self.solver, memory)
         with (
             single_threaded_blas(),
-            progress_bar(self.progress, f"OPCA ({plan.solver})", -(-plan.size // block_width(rank))) as bar,
+            progress_bar(self.progress, f"OPCA ({solver})", -(-size // block_width(rank))) as bar,
         ):
-            problem = _problem(views, noise, plan, self.gamma, self.tol, threads)
-            found = self._leading(problem, rank, size=plan.size, key=seed_key(self.random_state), progress=bar)
+            problem = _problem(views, noise, solver, self.gamma, self.tol, threads)
+            found = self._leading(problem, rank, size=size, key=seed_key(self.random_state), progress=bar)
             components = np.ascontiguousarray(problem.vectors(found.vectors, found.values).T)
         self.n_features_in_ = views[0].shape[1]
         self.components_ = oriented(components)
@@ -159,7 +159,7 @@ class OPCA(Eigensolving, LinearModel):
         self.residuals_ = found.residuals
         self.converged_ = found.converged
         self.n_iter_ = found.n_restarts + 1
-        self.solver_ = plan.solver
+        self.solver_ = solver
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -192,16 +192,8 @@ def contrasts(views: list[Any]) -> Any:
     return E
 
 
-@dataclass
-class _Plan:
-    """How to solve: which operator, and how many columns of its basis."""
-
-    solver: str
-    size: int
-
-
-def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> _Plan:
-    """The cheapest solver whose matrices fit."""
+def _choose_solver(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> tuple[str, int]:
+    """The cheapest solver whose matrices fit into memory, and how many columns its basis may have."""
     (n, p), item = views[0].shape, views[0].dtype.itemsize
     documents, width, wanted = len(views) * n, block_width(rank), basis_size(rank)
     least = min(rank + 2 * width, p, documents)
@@ -226,11 +218,11 @@ def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> 
             f"max_memory: {memory} bytes are too few for solver {solver!r} with {p} terms, {documents} documents "
             f"and {rank} components; semproj.DDA solves in parts"
         )
-    return _Plan(solver, sizes[solver])
+    return solver, sizes[solver]
 
 
 def _problem(
-    views: list[Any], noise: Any, plan: _Plan, gamma: float, tol: float, n_threads: int
+    views: list[Any], noise: Any, solver: str, gamma: float, tol: float, n_threads: int
 ) -> Whitened | DocumentSide:
     n = views[0].shape[0]
     documents = sp.vstack(views, format="csr")
@@ -238,8 +230,8 @@ def _problem(
     means = np.stack([column_mean(view) for view in views], axis=1)
     languages = np.kron(np.eye(len(views)), np.ones((n, 1))) / np.sqrt(n)
     signal = SparseOperator(documents, (languages, means), n_threads=n_threads, transposed=False)
-    if plan.solver == "cholesky":
+    if solver == "cholesky":
         return Whitened(signal, BlockFactor([ridged_gram(noise, gamma, n_threads)], n_threads))
-    if plan.solver == "dual":
+    if solver == "dual":
         return DocumentSide(signal, Woodbury(noise, gamma, n_threads))
     return DocumentSide(signal, ConjugateGradient(noise, gamma, tol / 10, n_threads))

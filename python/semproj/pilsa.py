@@ -340,13 +340,13 @@ def _unit_words(components: Array, values: Array, power: float, taper: bool) -> 
     return np.ascontiguousarray((scaled * scale).T), lengths
 
 
-class _RawModel(SimilarityModel):
+class _SignedColumns(SimilarityModel):
     """Columns of a thesaurus's signed matrix, compared as they are."""
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
         self.weights = weights
 
-    def fit(self, thesaurus: Thesaurus, y: Any = None) -> _RawModel:
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> _SignedColumns:
         """Take the columns of the thesaurus.
 
         Parameters
@@ -369,7 +369,7 @@ class _RawModel(SimilarityModel):
         raise TypeError(f"{type(self).__name__} is the thesaurus itself, which can be saved")
 
 
-class SignedTfIdf(_RawModel):
+class SignedTfIdf(_SignedColumns):
     """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`, 0 for words without weight.
 
     Parameters
@@ -385,7 +385,7 @@ class SignedTfIdf(_RawModel):
         return W
 
 
-class ThesaurusLookup(_RawModel):
+class ThesaurusLookup(_SignedColumns):
     """The paper's baseline without vectors: entries that have two words as synonyms, minus those that oppose them.
 
     Parameters

@@ -104,16 +104,16 @@ class LinearModel(RowTransformer):
         normalize: bool = False,
         out: Array | None = None,
     ) -> Array:
-        centred = getattr(self, "mean_", None) is not None
+        centered = getattr(self, "mean_", None) is not None
         Z = project(
             X,
             self._packed(storage),
             weighting=weighting,
-            normalize=normalize and not centred,
+            normalize=normalize and not centered,
             out=out,
             n_threads=self.n_threads,
         )
-        if centred:
+        if centered:
             Z -= (self.components_ @ self.mean_).astype(Z.dtype)
             if normalize:
                 unit_rows(Z)

@@ -22,7 +22,7 @@ import numpy as np
 from .. import _core
 from .._common.types import Array
 from .._common.validation import check_positive, core_csr
-from .krylov import Eigen, Operator, block_width, check_parameters, leading_eigenvectors, product
+from .krylov import Eigenpairs, Operator, block_width, check_parameters, leading_eigenvectors, product
 from .svd import SparseOperator
 
 
@@ -43,7 +43,7 @@ class Eigensolving:
 
     def _leading(
         self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any
-    ) -> Eigen:
+    ) -> Eigenpairs:
         return leading_eigenvectors(
             operator,
             rank,
@@ -204,7 +204,7 @@ class Crossed:
         return self.factors[0].solve(self.first.left(self.second.right(X)), transpose=False)
 
 
-class Solver(Protocol):
+class NoiseSolver(Protocol):
     """N^-1 for a block of right-hand sides."""
 
     def solve(self, X: Array) -> Array:
@@ -214,7 +214,7 @@ class Solver(Protocol):
 class DocumentSide:
     """B = M N^-1 M', for M = the rows of documents."""
 
-    def __init__(self, documents: SparseOperator, noise: Solver) -> None:
+    def __init__(self, documents: SparseOperator, noise: NoiseSolver) -> None:
         self.documents = documents
         self.noise = noise
         self.size, self.dtype, self.n_threads = documents.long, documents.dtype, documents.n_threads

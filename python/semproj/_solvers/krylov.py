@@ -61,7 +61,7 @@ class Operator(Protocol):
 
 
 @dataclass
-class Eigen:
+class Eigenpairs:
     """Eigenvalues (largest first), vectors as columns, relative residuals, whether tol was reached."""
 
     values: Array
@@ -83,7 +83,7 @@ class KrylovBasis:
         self.T = np.zeros((size, size))
         self.filled = 0  # columns of V
         self.expanded = 0  # of these, columns whose product with A is in T
-        self.neighbour = 0  # first column of V that A times the newest block can meet
+        self.neighbor = 0  # first column of V that A times the newest block can meet
         self.coupling = np.zeros((0, 0))  # R of A V = V T + Q R [0 .. 0 I]
         self._append(self._random(block))
 
@@ -95,9 +95,9 @@ class KrylovBasis:
         # A V is in the span of V and the newest block, so A times that block meets only the block and its
         # neighbour (all of V after a restart). The second pass, over all, removes what rounding left.
         H = np.zeros((end, end - start))
-        H[self.neighbour :] = self._orthogonalize(W, self.neighbour, end)
+        H[self.neighbor :] = self._orthogonalize(W, self.neighbor, end)
         H += self._orthogonalize(W, 0, end)
-        self.neighbour = start
+        self.neighbor = start
         self.T[:end, start:end] = H
         self.T[start:end, :end] = H.T
         self.expanded = end
@@ -130,7 +130,7 @@ class KrylovBasis:
         self.T[:] = 0.0
         self.T[np.arange(kept), np.arange(kept)] = values
         self.filled = self.expanded = kept
-        self.neighbour = 0
+        self.neighbor = 0
         self._append(self._next)
 
     def combine(self, S: Array) -> Array:
@@ -193,7 +193,7 @@ def leading_eigenvectors(
     key: int,
     progress: Any,
     offset: float = 0.0,
-) -> Eigen:
+) -> Eigenpairs:
     """The k leading eigenvectors, from a basis of `size` columns that grows `block` at a time.
 
     `offset` is what was added to the eigenvalues to make them positive: residuals are relative to what is left
@@ -203,7 +203,7 @@ def leading_eigenvectors(
         values, vectors = interruptible(np.linalg.eigh, operator.dense())
         values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
         vectors, values = complete(vectors.astype(operator.dtype), values, key)
-        return Eigen(values, np.ascontiguousarray(vectors), np.zeros(k), True, 0)
+        return Eigenpairs(values, np.ascontiguousarray(vectors), np.zeros(k), True, 0)
 
     basis = KrylovBasis(operator, size, block, key)
     restarts = 0
@@ -231,7 +231,7 @@ def leading_eigenvectors(
     vectors = np.pad(basis.combine(S[:, :k]), ((0, 0), (0, missing)))
     values, relative = np.pad(values[:k], (0, missing)), np.pad(relative, (0, missing))
     vectors, values = complete(vectors, values, key)
-    return Eigen(values, vectors, relative, converged, restarts)
+    return Eigenpairs(values, vectors, relative, converged, restarts)
 
 
 def complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:

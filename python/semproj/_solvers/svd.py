@@ -24,7 +24,7 @@ CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in
 
 
 @dataclass
-class Result:
+class SingularVectors:
     """Singular values (largest first), right vectors as rows, relative residuals, whether tol was reached."""
 
     singular_values: Array
@@ -134,7 +134,7 @@ def _rows_of(S: Any, begin: int, end: int) -> Any:
     return sp.csr_matrix((S.data[at], S.indices[at], offsets), shape=(end - begin, S.shape[1]), copy=False)
 
 
-def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> Result:
+def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> SingularVectors:
     """The k leading right singular vectors of the matrix behind `operator`, as rows.
 
     From left vectors U they are M'U, solved once more for orthonormal directions.
@@ -149,6 +149,6 @@ def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: An
         present = values > values.max(initial=0.0) * np.finfo(Z.dtype).eps ** 2
         scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present & (values > 0))
         vectors, values = complete(product(Z, E * scale, operator.n_threads), values, key)
-    return Result(
+    return SingularVectors(
         np.sqrt(values), np.ascontiguousarray(vectors.T), found.residuals, found.converged, found.n_restarts
     )
