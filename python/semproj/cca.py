@@ -26,26 +26,26 @@ SOLVERS = ("auto", "cholesky", "dual")
 
 
 class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
-    """Ridge CCA: one projection per view, so that the projections of a document correlate.
+    """Ridge CCA: one projection per view, such that the projections of a document correlate.
 
-    The generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more views
-    with vocabularies of their own: S holds the covariances between views, N those within, plus ``gamma`` on the
-    diagonal.
+    Solves the generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more
+    views with vocabularies of their own. S holds the covariances between views, N those within views, plus
+    ``gamma`` on the diagonal.
 
     Parameters
     ----------
     n_components : int, default 100
     gamma : float, default 10.0
-        The ridge. It is tuned on held-out pairs: the paper has 10 and 3 for log(tf)-idf rows.
+        The ridge. Tune it on held-out pairs: the paper takes 10 and 3 for log(tf)-idf rows.
     solver : {"auto", "cholesky", "dual"}, default "auto"
-        Both find the same components. "cholesky" factors the covariance of each view's features; "dual" first
-        rotates the views into the space of their rows, for fewer rows than features. "auto" takes the cheaper one.
+        Both find the same components. "cholesky" factors the covariance of each view's features. "dual" first
+        rotates the views into the space of their rows, which pays if these are few. "auto" takes the cheaper one.
     tol : float, default 5e-3
-        Relative residual at which a component counts as converged; see :class:`semproj.OPCA`.
+        A component has converged when its relative residual is at most this; see :class:`semproj.OPCA`.
     max_iter : int, default 100
-        Restarts of the eigensolver at most. A warning tells when they were not enough.
+        How often the eigensolver restarts at most. Warns if that was not enough.
     max_memory : int or None
-        Bytes of working memory, the result included. None: half of what the machine and control groups allow.
+        Bytes of working memory, including the result. None: half of what the machine and control groups allow.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -54,10 +54,10 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     views_ : list of linear models
-        One per view, each with ``components_`` of shape (n_components, n_features of the view) and ``transform``;
-        an :class:`semproj.Encoder` takes them.
+        One per view, with ``components_`` of shape (n_components, n_features of the view) and ``transform``. An
+        :class:`semproj.Encoder` takes them.
     eigenvalues_ : array of shape (n_components,)
-        For two views the canonical correlations, in general up to the number of views less one.
+        For two views, the canonical correlations. They are at most the number of views minus one.
     residuals_ : array of shape (n_components,)
     converged_ : bool
     n_iter_ : int
@@ -65,9 +65,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Rows v = (v_1, v_2, ...) have v'Nv = 1, and each view the same share of it when there are two. The entry of
-    largest magnitude of v is positive. A projected row is ``X v_m``: means are taken out of the covariances, but
-    not out of rows.
+    Rows v = (v_1, v_2, ...) have v'Nv = 1; of two views, each has half of it. The entry of largest magnitude of v
+    is positive. ``transform`` gives ``X v_m``: covariances leave out the means of rows, projections do not.
 
     Examples
     --------
@@ -139,7 +138,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
         self._components = oriented(components)
         self._widths = [view.shape[1] for view in views]
-        # Two views were solved for squares. More were solved as S + N, which has the same vectors and is positive.
+        # For two views we solved for squares; for more, S + N, which has the same vectors and is positive.
         values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
         self.eigenvalues_ = values.astype(components.dtype)
         self.residuals_ = found.residuals
@@ -163,7 +162,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         ----------
         X : sparse matrix or array of shape (n_samples, n_features of the view)
         view : int, default 0
-            Which of the views of ``fit`` the rows belong to.
+            To which view of ``fit`` the rows belong.
 
         Returns
         -------
@@ -209,7 +208,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         }
         solver = self.solver
         if solver == "auto":
-            # A factor costs the cube of its side. The rotation takes four more, and in double.
+            # A factor costs the cube of its side. The rotation costs four more, in double.
             dual_first = 8 * len(views) * n**3 < sum(w**3 for w in widths)
             order = ("dual", "cholesky") if dual_first else ("cholesky", "dual")
             solver = next((name for name in order if needs[name] <= memory), order[0])
@@ -221,7 +220,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
 
 
 class _TermSide:
-    """The views as they are; N is the covariance of each one's features."""
+    """The views as they are; N has the covariance of each view's features."""
 
     def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
         n, dtype = views[0].shape[0], views[0].dtype
@@ -252,9 +251,8 @@ class _TermSide:
 class _RowSide:
     """Views with more features than rows, rotated into the space of their rows.
 
-    With X the centred view and X X' = R R', the columns of Q = X' R^-T are orthonormal and X = R Q'. So R takes
-    the place of X, and v = Q b. In double: X X' is singular, as X is centred, and gets a ridge at the level of
-    rounding.
+    If X is the centred view and X X' = R R', the columns of Q = X' R^-T are orthonormal and X = R Q'. So R takes
+    the place of X, and v = Q b. In double: X X' of a centred X is singular, and gets a ridge as small as rounding.
     """
 
     def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
@@ -285,7 +283,7 @@ class _RowSide:
 
 
 def _row_factor(X: Any, n_threads: int) -> Array:
-    """R of X X' = R R' for centred rows."""
+    """R such that X X' = R R', where the rows of X are centred."""
     n = X.shape[0]
     K = ridged_gram(X.T.tocsr(), 0.0, n_threads, columns=X)
     _core.mirror_lower(K, n_threads)

@@ -1,4 +1,4 @@
-"""Distortion discriminant analysis: OPCA in two stages, for vocabularies too large for one eigenproblem."""
+"""Distortion discriminant analysis: OPCA in two stages, for vocabularies that are too large for one."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ from .opca import OPCA, contrasts
 
 __all__ = ["DDA"]
 
-_CHUNK = 512  # documents projected at a time in the second stage
-_TOPICS = 32  # of the LSA by which terms are grouped
-_LARGEST = 6000  # directions of the first stage in all, when their number is left to us
+_CHUNK = 512  # documents that the second stage projects at a time
+_TOPICS = 32  # components of the LSA that groups terms
+_LARGEST = 6000  # directions of all groups, when we choose their number
 
 
 class DDA(Eigensolving, LinearModel):
     """Two-stage OPCA (section 4 of Platt, Toutanova and Yih 2010, after Burges, Platt and Jana 2003).
 
-    The terms are put into groups of equal size. In the first stage each group has an OPCA of its own; in the
-    second an OPCA of all documents is solved among the directions that the groups found, with the signal, noise
-    and ridge of the whole problem. The result is the best there is in their span, and one projection of all terms,
-    like that of :class:`semproj.OPCA`. Time and memory go with ``n_features * group_size``, not
-    ``n_features ** 2``.
+    Terms are put into groups of equal size. The first stage solves an OPCA for each group. The second solves one
+    of all documents, among the directions that the groups found, with the signal, noise and ridge of the whole
+    problem. The result is the best in their span, and one projection of all terms, like that of
+    :class:`semproj.OPCA`. Time and memory grow with ``n_features * group_size``, not with ``n_features ** 2``.
 
     A group should hold terms with their translations, as the first stage cannot relate terms of different groups.
-    So terms are grouped by a small LSA of the documents of all languages added up, where translations are close.
+    So we group terms by a small LSA of the sum of all languages' documents, in which translations are close.
 
     Parameters
     ----------
@@ -43,9 +42,9 @@ class DDA(Eigensolving, LinearModel):
     gamma : float, default 0.1
         As in :class:`semproj.OPCA`.
     group_size : int, default 10000
-        Terms of a group, at most.
+        How many terms a group has at most.
     group_components : int or None
-        Directions each group passes on. None: as many as ``n_components``, but at most 6000 in all.
+        How many directions each group passes on. None: ``n_components``, but at most 6000 in all.
     tol, max_iter, max_memory, random_state, n_threads, progress
         As in :class:`semproj.OPCA`; ``max_memory`` bounds the first stage.
 
@@ -200,7 +199,7 @@ class DDA(Eigensolving, LinearModel):
 
 
 def _halved(vectors: Array, terms: Array, count: int) -> list[Array]:
-    """Terms cut into `count` equal groups, each time across the direction in which they differ most."""
+    """Cut terms into `count` equal groups, each time across the direction in which they differ most."""
     if count == 1:
         return [terms]
     mine = vectors[terms] - vectors[terms].mean(axis=0)
@@ -236,7 +235,7 @@ def _reduced(parts: list[list[Any]], first: list[Array], gamma: float, n_threads
     S = S / n - sums.T @ sums / n**2
     N /= n
     start = 0
-    for stage in first:  # groups have no term in common: the ridge stays within each
+    for stage in first:  # groups share no terms, so the ridge stays within each
         part = slice(start, start + len(stage))
         columns = np.ascontiguousarray(stage.T)
         N[part, part] += gamma * _core.tall_cross(columns, columns, n_threads)

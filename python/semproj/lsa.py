@@ -31,15 +31,15 @@ class LSA(LinearModel):
         Both grow a block Krylov space. "randomized" takes the best vectors of one such space, which captures at
         least the variance of five power iterations; "lanczos" restarts until every component has converged.
     tol : float, default 1e-3
-        "lanczos" only: relative residual ``|X'X v - s^2 v| / s^2`` at which a component counts as converged. A
-        residual at the level of rounding, eps times the largest ``s^2``, counts as well.
+        "lanczos" only: a component has converged when ``|X'X v - s^2 v| <= tol * s^2``, or when the left side is
+        as small as rounding, eps times the largest ``s^2``.
     max_iter : int, default 100
-        "lanczos" only: restarts at most. A warning tells when they were not enough.
+        "lanczos" only: how often to restart at most. Warns if that was not enough.
     center : bool, default False
         Subtract the mean row, without making the rows dense: this is PCA.
     max_memory : int or None
-        Bytes of working memory, the result included. None means what is fastest (about
-        ``n_features * 3 * n_components`` elements). A bound that is too small raises an error that says so.
+        Bytes of working memory, including the result. None takes what is fastest, about
+        ``n_features * 3 * n_components`` elements. Raises an error if the bound is too small.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -50,22 +50,21 @@ class LSA(LinearModel):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows. Sign rule: the entry of largest magnitude of each row is positive.
     singular_values_ : array of shape (n_components,)
-        In float32 those below about a thousandth of the largest are not told from rounding, and are 0; their
-        components are any that complete the others.
+        Largest first.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
-        Variance of each transformed column, and its share of the total variance of X.
+        The variance of each transformed column, and its share of the total variance of X.
     residuals_ : array of shape (n_components,)
-        Relative residuals, as bounded by `tol`.
+        Relative residuals, which `tol` bounds.
     n_iter_ : int
-        Krylov spaces that were grown: 1 for "randomized", restarts included for "lanczos".
+        How many Krylov spaces were grown: 1 for "randomized", 1 plus the restarts for "lanczos".
     mean_ : array of shape (n_features,) or None
     n_samples_seen_ : int
 
     Notes
     -----
-    The same seed gives the same bits for any number of threads. float32 rows give a float32 model, in which
-    components whose singular value is below a thousandth of the largest are lost in rounding: the solver works on
-    X'X. Use float64 rows where those matter.
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model. As the solver
+    works on X'X, it then loses singular values below about a thousandth of the largest to rounding: they are 0,
+    and their components only complete the others. Use float64 rows where those matter.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class LSA(LinearModel):
         return self.fit(X).transform(X)
 
     def inverse_transform(self, Z: Any) -> Array:
-        """The dense rows that projected rows stand for.
+        """Map projected rows back to dense rows.
 
         Parameters
         ----------
@@ -155,8 +154,8 @@ class LSA(LinearModel):
     def partial_fit(self, X: Any, y: Any = None) -> LSA:
         """Fold new documents into the components, at the cost of the new documents alone.
 
-        The old documents are represented by their rank-k approximation, so the result is exact when the
-        discarded part is zero and close to a full fit otherwise. Without an earlier fit, same as ``fit``.
+        The rank-k approximation stands for the old documents: the result is exact if it dropped nothing, and close
+        to a full fit otherwise. Without an earlier fit this is ``fit``.
         """
         if not hasattr(self, "components_"):
             return self.fit(X)
@@ -171,7 +170,7 @@ class LSA(LinearModel):
             self.components_ * self.singular_values_[:, None],
             new.components * new.singular_values[:, None],
         ]
-        if self.center:  # the scatter between the two means is one more row
+        if self.center:  # one more row is the scatter between the two means
             difference = np.sqrt(old_n * new_n / (old_n + new_n)) * (mean - self._column_mean)
             stacked.append(difference[None, :])
         components, values = _svd_of_rows(np.concatenate(stacked).astype(self.components_.dtype), k)
@@ -238,7 +237,7 @@ class LSA(LinearModel):
 
 
 def _sizes_within_memory(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
-    """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
+    """How many columns the Krylov basis and how many bytes a chunk of X V may have within `max_memory`."""
     short, item = min(X.shape), X.dtype.itemsize
     width = block_width(rank)
     wanted = basis_size(rank)

@@ -33,27 +33,27 @@ SOLVERS = ("auto", "cholesky", "dual", "cg")
 class OPCA(Eigensolving, LinearModel):
     """Oriented PCA: directions in which documents vary while their translations do not.
 
-    The generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010: the signal S is the
-    covariance of the documents of all languages, each about its own mean, and the noise N the covariance of the
+    Solves the generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010. The signal S is the
+    covariance of the documents of all languages, each about its own mean. The noise N is the covariance of the
     differences between translations, plus ``gamma`` on the diagonal. The components maximise v'Sv / v'Nv.
 
     Parameters
     ----------
     n_components : int, default 100
     gamma : float, default 0.1
-        Added to the noise of every term: how little a term is trusted whose translations never differed.
+        Noise added to every term. The larger it is, the less a term counts whose translations never differed.
     solver : {"auto", "cholesky", "dual", "cg"}, default "auto"
         All find the same components. "cholesky" factors N, a dense matrix of ``n_features ** 2`` elements; "dual"
-        factors one of (languages - 1) * documents rows, smaller when there are fewer documents than terms; "cg"
-        factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first two that
-        fits ``max_memory``, and "cg" when none does.
+        factors one with (languages - 1) * documents rows, which is smaller when there are fewer documents than
+        terms; "cg" factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first
+        two that fits into ``max_memory``, or "cg" if neither does.
     tol : float, default 5e-3
-        Relative residual ``|S v - lambda N v| / lambda``, in the metric of N, at which a component counts as
-        converged. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
+        A component has converged when its relative residual ``|S v - lambda N v| / lambda``, in the metric of N,
+        is this small. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
     max_iter : int, default 100
-        Restarts of the eigensolver at most. A warning tells when they were not enough.
+        How often the eigensolver restarts at most. Warns if that was not enough.
     max_memory : int or None
-        Bytes of working memory, the result included. None: half of what the machine and control groups allow.
+        Bytes of working memory, including the result. None: half of what the machine and control groups allow.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -74,7 +74,7 @@ class OPCA(Eigensolving, LinearModel):
 
     Notes
     -----
-    A projected row is ``D v``: means are taken out of S, but not out of documents.
+    ``transform`` gives ``D v``: S leaves out the means of documents, projections do not.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class OPCA(Eigensolving, LinearModel):
         Parameters
         ----------
         X : list of sparse matrices or arrays, all of shape (n_documents, n_features)
-            Weighted rows, one matrix per language: row i of each is the same document, and a term that languages
+            Weighted rows, one matrix per language. Row i of each is the same document; a term that languages
             share has one column.
         """
         self._check_parameters()
@@ -176,10 +176,10 @@ class OPCA(Eigensolving, LinearModel):
 
 
 def contrasts(views: list[Any]) -> Any:
-    """E with E'E the noise of equation 10, without its ridge: (languages - 1) * documents rows.
+    """E such that E'E is the noise of equation 10 without its ridge: (languages - 1) * documents rows.
 
-    Helmert's orthonormal contrasts: ``(d_1 + ... + d_j - j d_{j+1}) / sqrt(j (j + 1) n)``. Unlike ``d_m - mean``
-    they have no redundant rows, and the views of one language twice cancel exactly.
+    These are Helmert's orthonormal contrasts, ``(d_1 + ... + d_j - j d_{j+1}) / sqrt(j (j + 1) n)``. Unlike
+    ``d_m - mean`` they have no redundant rows, and two equal views cancel exactly.
     """
     n = views[0].shape[0]
     rows, total = [], views[0]
@@ -197,19 +197,19 @@ def _choose_solver(views: list[Any], noise: Any, rank: int, solver: str, memory:
     (n, p), item = views[0].shape, views[0].dtype.itemsize
     documents, width, wanted = len(views) * n, block_width(rank), basis_size(rank)
     least = min(rank + 2 * width, p, documents)
-    # The documents, the noise, their transposes; the components and the blocks in flight on the term side.
+    # Documents and noise with their transposes; components and blocks in flight on the side of the terms.
     entries = sum(view.nnz for view in views) + noise.nnz
     fixed = 2 * entries * (item + 4) + 8 * (documents + 2 * p) + (2 * rank + 6 * width) * p * item
 
     def room(dense: int, basis_rows: int) -> int:
-        """Columns of a basis that fit beside a dense matrix of this many rows."""
+        """How many columns of a basis fit beside a dense matrix of this many rows."""
         left = memory - fixed - dense**2 * item - 4 * width * (basis_rows + documents) * item
         return min(wanted, int(left // (basis_rows * item + 24 * wanted))) if left > 0 else 0
 
     sizes = {"cholesky": room(p, p), "dual": room(noise.shape[0], documents), "cg": room(0, documents)}
     if solver == "auto":
-        # A product costs 2 p^2 flops a column with N's own factor and twice the square of the rows with the other,
-        # whose basis is longer.
+        # A product with the factor of N costs 2 p^2 flops a column; with the other factor, 2 rows^2, and its basis
+        # is longer.
         dual_first = noise.shape[0] < p / 2 and documents < 2 * p
         order = ("dual", "cholesky", "cg") if dual_first else ("cholesky", "dual", "cg")
         solver = next((name for name in order if sizes[name] >= least), "cg")

@@ -15,16 +15,16 @@ __all__ = ["SparseTensor"]
 
 
 class SparseTensor:
-    """A tensor that is zero almost everywhere: coordinates and values of its other cells.
+    """A tensor that is zero almost everywhere: the coordinates and values of its other cells.
 
     Parameters
     ----------
     coords : integer array of shape (ndim, nnz)
-        Column e is the cell of entry e, counted from 0. Entries of the same cell add up.
+        Column e is the cell of entry e, counted from 0. Entries of one cell add up.
     values : array of shape (nnz,)
         float32 stays float32, other numbers become float64.
-    shape : tuple of int, optional
-        By default as small as the coordinates allow.
+    shape : tuple of int or None
+        None: as small as the coordinates allow.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SparseTensor:
 
     @classmethod
     def from_slices(cls, slices: Sequence[Any]) -> SparseTensor:
-        """Matrices of one shape, stacked along a third mode.
+        """Stack matrices of one shape along a third mode.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class SparseTensor:
         return self.values.dtype
 
     def to_dense(self) -> Array:
-        """The whole array, for small tensors."""
+        """The whole tensor as an array, if it is small."""
         out = np.zeros(self.shape, self.dtype)
         out[tuple(self.coords)] = self.values
         return out
@@ -157,13 +157,13 @@ def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...
 
 
 def _in_order(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Entries in the order of their cells, those of one cell added up, zeros left out."""
+    """Sort entries by cell, add up those of one cell, and drop zeros."""
     order = np.lexsort(coords[::-1]) if not _fits(shape) else np.argsort(_cells(coords, shape), kind="stable")
     coords, values = coords[:, order], values[order]
     new = np.ones(len(values), bool)
     new[1:] = (coords[:, 1:] != coords[:, :-1]).any(axis=0)
     if not new.all():
-        # In double, rounded once: the order in which a user lists duplicates is not theirs to mind.
+        # In double, rounded once: users need not mind in which order they list duplicates.
         values = np.add.reduceat(values, np.flatnonzero(new), dtype=np.float64).astype(values.dtype)
         coords = coords[:, new]
     there = values != 0

@@ -17,7 +17,7 @@ def show_config(*, quiet: bool = False) -> dict[str, Any]:
     Parameters
     ----------
     quiet : bool, default False
-        Only return.
+        Do not print.
 
     Examples
     --------

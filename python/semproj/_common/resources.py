@@ -22,10 +22,7 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def available_threads() -> int:
-    """Threads to use by default: what the environment says, or else what affinity and control groups allow.
-
-    ``SEMPROJ_NUM_THREADS`` comes before ``OMP_NUM_THREADS``; both are read at every call.
-    """
+    """Default thread count: SEMPROJ_NUM_THREADS, OMP_NUM_THREADS, or what affinity and control groups allow."""
     for name in _ENVIRONMENT:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value:
@@ -53,8 +50,8 @@ def resolve_threads(n_threads: int | None) -> int:
 class _SingleThreadedBlas:
     """Counts the calls that need BLAS on one thread; the first sets the limit, the last restores it.
 
-    BLAS libraries keep their thread count per process, so overlapping calls from several Python threads must
-    not restore each other's setting half-way.
+    BLAS libraries have one thread count per process, so overlapping calls from several Python threads must not
+    restore each other's setting half-way.
     """
 
     def __init__(self) -> None:
@@ -65,7 +62,7 @@ class _SingleThreadedBlas:
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
-        # A lock held by a thread that does not exist here would never be released.
+        # If a thread that is not in the child held the lock, nobody would release it.
         self._lock = threading.Lock()
 
     def enter(self) -> None:
@@ -92,7 +89,7 @@ class _SingleThreadedBlas:
 
 
 def _let_any_thread_set_limits() -> None:
-    """Newer threadpoolctl lets only the thread that first set a limit change it, and ignores others silently.
+    """Newer versions of threadpoolctl silently ignore all threads but the one that first set a limit.
 
     The first and the last of our calls may come from different threads; our own lock keeps them in order.
     """
@@ -106,9 +103,9 @@ _blas = _SingleThreadedBlas()
 
 
 def interruptible(function: Callable[..., Result], *args: Any) -> Result:
-    """Call a long function that releases the GIL so that Ctrl-C is noticed at once.
+    """Call a long function, which releases the GIL, so that Ctrl-C is noticed at once.
 
-    It runs on a thread of its own, which is left to end by itself after an interrupt.
+    It runs on a thread of its own; after an interrupt, that thread is left to end by itself.
     """
     outcome: list[Any] = []
 
@@ -130,7 +127,7 @@ def interruptible(function: Callable[..., Result], *args: Any) -> Result:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Within it our kernels may call BLAS, which runs on the calling thread: bits never depend on its pool."""
+    """Let our kernels call BLAS, which runs on the calling thread alone: bits do not depend on its pool."""
     _blas.enter()
     try:
         yield

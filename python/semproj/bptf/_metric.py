@@ -44,9 +44,9 @@ def learn_metric(
         What is known of each pair.
     reg : float, default 1e-4
         At least 0.
-    center : array of shape (n_components, n_components), optional
-        What the ridge draws A to, and where it starts; by default zero. For a slice of BPTF it is the diagonal
-        matrix of the slice's perspective vector.
+    center : array of shape (n_components, n_components) or None
+        A starts here, and the ridge draws it here. None: zero. For a slice of BPTF, take the diagonal matrix of
+        the slice's perspective vector.
     symmetric : bool, default True
         Whether A is to be symmetric. Then it does not matter in which order a pair is given.
     max_iter : int, default 500

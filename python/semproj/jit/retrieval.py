@@ -1,8 +1,8 @@
 """A user's distance between two rows, inlined into the loops of retrieval.
 
-Distances are computed 64 corpus rows at a time for 8 queries, so that the corpus rows come from a near cache; each
-query keeps its k best in order. Tasks write only what they own, and a query sees the corpus in order: the result
-does not depend on the number of threads.
+A task takes 8 queries and 64 corpus rows at a time, so that the rows come from a near cache; each query keeps its
+k best in order. A task writes only what it owns, and a query sees the corpus in order: the result does not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIE = 1e-6
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _insert(distances: Any, ids: Any, distance: Any, row: Any) -> None:  # pragma: no cover - compiled
-    """Into a list in order, its last element gives way; behind its equals, which came earlier."""
+    """Insert into a sorted list, behind equal distances, which came earlier; the last element drops out."""
     at = len(distances) - 1
     while at > 0 and distances[at - 1] > distance:
         distances[at], ids[at] = distances[at - 1], ids[at - 1]
@@ -57,7 +57,7 @@ def _rank_loop(function: Any) -> Any:
         for i in numba.prange(n):
             distance = function(first[i], second[i])
             bars[i] = distance + abs(distance) * TIE
-        # Each slice of queries counts for all columns in a row of its own.
+        # Each slice of queries counts for all columns, in a row of its own.
         slices = len(others)
         for s in numba.prange(slices):
             for i in range(n * s // slices, n * (s + 1) // slices):
@@ -137,7 +137,7 @@ def rival_counts(
     rows: Array,
     n_threads: int,
 ) -> tuple[Array, Array]:
-    """Of each of the `rows`: how many of the first rows of the corpus are nearer to its query, how many tie."""
+    """For each of `rows`: how many of the first `rivals` corpus rows are nearer to its query, and how many tie."""
     nearer, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     bad = np.zeros(len(queries), np.bool_)
     loop = _count_loop(compiled(function))

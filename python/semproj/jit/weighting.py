@@ -14,7 +14,7 @@ from ._loops import compiled, run
 
 @functools.lru_cache(maxsize=64)
 def _loop(function: Any) -> Any:
-    """The loop with `function` inlined. One compiled loop per function and dtype."""
+    """The loop with `function` inlined, compiled once per function and dtype."""
 
     @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
     def loop(  # pragma: no cover - compiled
