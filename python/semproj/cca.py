@@ -123,17 +123,10 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             single_threaded_blas(),
             progress_bar(self.progress, f"CCA ({solver})", -(-size // block_width(rank))) as bar,
         ):
-            problem = (_TermSide if solver == "cholesky" else _RowSide)(
-                views, self.gamma, resolve_threads(self.n_threads)
-            )
-            found = self._leading(
-                problem.operator,
-                rank,
-                size=size,
-                key=seed_key(self.random_state),
-                progress=bar,
-                offset=0.0 if len(views) == 2 else 1.0,
-            )
+            side = _TermSide if solver == "cholesky" else _RowSide
+            problem = side(views, self.gamma, resolve_threads(self.n_threads))
+            key, offset = seed_key(self.random_state), 0.0 if len(views) == 2 else 1.0
+            found = self._leading(problem.operator, rank, size=size, key=key, progress=bar, offset=offset)
             vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
         components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
         self._components = oriented(components)
@@ -200,10 +193,9 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         size, width = basis_size(rank), block_width(rank)
         entries = sum(view.nnz for view in views)
         basis = 24 * size**2 + (n + sum(widths)) * 6 * width * item
+        dense = sum(w * w for w in widths) + sum(widths) * size
         needs = {
-            "cholesky": 4 * entries * (item + 4)
-            + basis
-            + (sum(w * w for w in widths) + sum(widths) * size) * item,
+            "cholesky": 4 * entries * (item + 4) + basis + dense * item,
             "dual": 2 * entries * 12 + basis + 8 * (3 * len(views) * n * n + len(views) * n * size),
         }
         solver = self.solver

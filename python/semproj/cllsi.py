@@ -102,7 +102,7 @@ class CLLSI(LSA):
         super().partial_fit(_joined(aligned_views(X), self.weighting_))
         return self
 
-    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]

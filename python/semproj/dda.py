@@ -117,9 +117,7 @@ class DDA(Eigensolving, LinearModel):
             components = np.zeros((self.n_components, views[0].shape[1]), views[0].dtype)
             start = 0
             for group, stage in zip(groups, first, strict=True):
-                components[: B.shape[1], group] = (B[start : start + len(stage)].T @ stage).astype(
-                    components.dtype
-                )
+                components[: B.shape[1], group] = B[start : start + len(stage)].T @ stage
                 start += len(stage)
         self.n_features_in_ = views[0].shape[1]
         self.components_ = oriented(components)

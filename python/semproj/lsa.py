@@ -132,10 +132,6 @@ class LSA(LinearModel):
             warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Same as ``fit(X).transform(X)``."""
-        return self.fit(X).transform(X)
-
     def inverse_transform(self, Z: Any) -> Array:
         """Map projected rows back to dense rows.
 
@@ -166,14 +162,11 @@ class LSA(LinearModel):
         rank = min(k, *X.shape)
         new = self._solve(X, mean if self.center else None, rank)
         old_n, new_n = self.n_samples_seen_, X.shape[0]
-        stacked = [
-            self.components_ * self.singular_values_[:, None],
-            new.components * new.singular_values[:, None],
-        ]
+        rows = [self.components_ * self.singular_values_[:, None], new.components * new.singular_values[:, None]]
         if self.center:  # one more row is the scatter between the two means
             difference = np.sqrt(old_n * new_n / (old_n + new_n)) * (mean - self._column_mean)
-            stacked.append(difference[None, :])
-        components, values = _svd_of_rows(np.concatenate(stacked).astype(self.components_.dtype), k)
+            rows.append(difference[None, :])
+        components, values = _svd_of_rows(np.concatenate(rows).astype(self.components_.dtype), k)
         merged = (old_n * self._column_mean + new_n * mean) / (old_n + new_n)
         self._store(components, values, merged, self._sum_of_squares + _sum_of_squares(X), old_n + new_n)
         self.residuals_ = np.full(k, np.nan)

@@ -352,8 +352,7 @@ class _SignedColumns(SimilarityModel):
         ----------
         thesaurus : Thesaurus
         """
-        columns = self._columns(thesaurus).T.tocsr()
-        self._rows = columns
+        self._rows = self._columns(thesaurus).T.tocsr()
         self._set_words(thesaurus.words)
         return self
 

@@ -226,12 +226,8 @@ def core_csr(x: Any, name: str = "X") -> _core.Csr:
     indices = x.indices
     if indices.dtype not in (np.int32, np.int64):
         indices = indices.astype(np.int64)
-    return _core.Csr(
-        np.ascontiguousarray(x.indptr, dtype=np.int64),
-        np.ascontiguousarray(indices),
-        np.ascontiguousarray(data),
-        x.shape[1],
-    )
+    indptr = np.ascontiguousarray(x.indptr, dtype=np.int64)
+    return _core.Csr(indptr, np.ascontiguousarray(indices), np.ascontiguousarray(data), x.shape[1])
 
 
 def _kernel_dtype(data: Array, name: str) -> Any:
