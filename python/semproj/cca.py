@@ -15,16 +15,10 @@ from ._common.base import ViewProjection, oriented, progress_bar, warn_not_conve
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    check_integer,
-    keeps_previous_fit,
-    seed_key,
-    weighted_views,
-)
+from ._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
 from ._solvers.krylov import basis_size, block_width, product
-from ._solvers.svd import SparseOperator
+from ._solvers.svd import SparseOperator, column_mean
 
 __all__ = ["CCA"]
 
@@ -32,26 +26,26 @@ SOLVERS = ("auto", "cholesky", "dual")
 
 
 class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
-    """Ridge CCA: one projection per view, so that the projections of a document correlate.
+    """Ridge CCA: one projection per view, such that the projections of a document correlate.
 
-    The generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more views
-    with vocabularies of their own: S holds the covariances between views, N those within, plus ``gamma`` on the
-    diagonal.
+    Solves the generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more
+    views with vocabularies of their own. S holds the covariances between views, N those within views, plus
+    ``gamma`` on the diagonal.
 
     Parameters
     ----------
     n_components : int, default 100
     gamma : float, default 10.0
-        The ridge. It is tuned on held-out pairs: the paper has 10 and 3 for log(tf)-idf rows.
+        The ridge. Tune it on held-out pairs: the paper takes 10 and 3 for log(tf)-idf rows.
     solver : {"auto", "cholesky", "dual"}, default "auto"
-        Both find the same components. "cholesky" factors the covariance of each view's features; "dual" first
-        rotates the views into the space of their rows, for fewer rows than features. "auto" takes the cheaper one.
+        Both find the same components. "cholesky" factors the covariance of each view's features. "dual" first
+        rotates the views into the space of their rows, which pays if these are few. "auto" takes the cheaper one.
     tol : float, default 5e-3
-        Relative residual at which a component counts as converged; see :class:`semproj.OPCA`.
+        A component has converged when its relative residual is at most this; see :class:`semproj.OPCA`.
     max_iter : int, default 100
-        Restarts of the eigensolver at most. A warning tells when they were not enough.
+        How often the eigensolver restarts at most. Warns if that was not enough.
     max_memory : int or None
-        Bytes of working memory, the result included. None means half of the machine's.
+        Bytes of working memory, including the result. None: half of what the machine and control groups allow.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -60,10 +54,10 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     views_ : list of linear models
-        One per view, each with ``components_`` of shape (n_components, n_features of the view) and ``transform``;
-        an :class:`semproj.Encoder` takes them.
+        One per view, with ``components_`` of shape (n_components, n_features of the view) and ``transform``. An
+        :class:`semproj.Encoder` takes them.
     eigenvalues_ : array of shape (n_components,)
-        For two views the canonical correlations, in general up to the number of views less one.
+        For two views, the canonical correlations. They are at most the number of views minus one.
     residuals_ : array of shape (n_components,)
     converged_ : bool
     n_iter_ : int
@@ -71,9 +65,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Rows v = (v_1, v_2, ...) have v'Nv = 1, and each view the same share of it when there are two. The entry of
-    largest magnitude of v is positive. A projected row is ``X v_m``: means are taken out of the covariances, but
-    not out of rows.
+    Rows v = (v_1, v_2, ...) have v'Nv = 1; of two views, each has half of it. The entry of largest magnitude of v
+    is positive. ``transform`` gives ``X v_m``: covariances leave out the means of rows, projections do not.
 
     Examples
     --------
@@ -125,27 +118,20 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         views = weighted_views(X, shared_columns=False)
         rank = self._checked_rank(views)
-        solver, size = self._plan(views, rank)
+        solver, size = self._choose_solver(views, rank)
         with (
             single_threaded_blas(),
             progress_bar(self.progress, f"CCA ({solver})", -(-size // block_width(rank))) as bar,
         ):
-            problem = (_TermSide if solver == "cholesky" else _RowSide)(
-                views, self.gamma, resolve_threads(self.n_threads)
-            )
-            found = self._leading(
-                problem.operator,
-                rank,
-                size=size,
-                key=seed_key(self.random_state),
-                progress=bar,
-                offset=0.0 if len(views) == 2 else 1.0,
-            )
+            side = _TermSide if solver == "cholesky" else _RowSide
+            problem = side(views, self.gamma, resolve_threads(self.n_threads))
+            key, offset = seed_key(self.random_state), 0.0 if len(views) == 2 else 1.0
+            found = self._leading(problem.operator, rank, size=size, key=key, progress=bar, offset=offset)
             vectors = problem.vectors(problem.operator.vectors(found.vectors, found.values))
         components = np.ascontiguousarray(vectors.T.astype(views[0].dtype))
         self._components = oriented(components)
         self._widths = [view.shape[1] for view in views]
-        # Two views were solved for squares. More were solved as S + N, which has the same vectors and is positive.
+        # For two views we solved for squares; for more, S + N, which has the same vectors and is positive.
         values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
         self.eigenvalues_ = values.astype(components.dtype)
         self.residuals_ = found.residuals
@@ -169,7 +155,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         ----------
         X : sparse matrix or array of shape (n_samples, n_features of the view)
         view : int, default 0
-            Which of the views of ``fit`` the rows belong to.
+            To which view of ``fit`` the rows belong.
 
         Returns
         -------
@@ -199,23 +185,22 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             )
         return int(self.n_components)
 
-    def _plan(self, views: list[Any], rank: int) -> tuple[str, int]:
-        """The solver and the columns of its basis."""
+    def _choose_solver(self, views: list[Any], rank: int) -> tuple[str, int]:
+        """The cheaper solver that fits into memory, and how many columns its basis has."""
         memory = self.max_memory or half_of_memory()
         n, item = views[0].shape[0], views[0].dtype.itemsize
         widths = [view.shape[1] for view in views]
         size, width = basis_size(rank), block_width(rank)
         entries = sum(view.nnz for view in views)
         basis = 24 * size**2 + (n + sum(widths)) * 6 * width * item
+        dense = sum(w * w for w in widths) + sum(widths) * size
         needs = {
-            "cholesky": 4 * entries * (item + 4)
-            + basis
-            + (sum(w * w for w in widths) + sum(widths) * size) * item,
+            "cholesky": 4 * entries * (item + 4) + basis + dense * item,
             "dual": 2 * entries * 12 + basis + 8 * (3 * len(views) * n * n + len(views) * n * size),
         }
         solver = self.solver
         if solver == "auto":
-            # A factor costs the cube of its side. The rotation takes four more, and in double.
+            # A factor costs the cube of its side. The rotation costs four more, in double.
             dual_first = 8 * len(views) * n**3 < sum(w**3 for w in widths)
             order = ("dual", "cholesky") if dual_first else ("cholesky", "dual")
             solver = next((name for name in order if needs[name] <= memory), order[0])
@@ -227,14 +212,14 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
 
 
 class _TermSide:
-    """The views as they are; N is the covariance of each one's features."""
+    """The views as they are; N has the covariance of each view's features."""
 
     def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
         n, dtype = views[0].shape[0], views[0].dtype
-        means = [np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views]
+        means = [column_mean(view) for view in views]
         scaled = [view * dtype.type(1 / np.sqrt(n)) for view in views]
 
-        def centred(X: Any, mean: Array) -> SparseOperator:
+        def centered(X: Any, mean: Array) -> SparseOperator:
             shift = (np.full((n, 1), 1 / np.sqrt(n)), mean[:, None])
             return SparseOperator(X, shift, n_threads=n_threads, transposed=False)
 
@@ -245,10 +230,10 @@ class _TermSide:
                 block[i, : i + 1] -= (mean[i] * mean[: i + 1]).astype(dtype)
             blocks.append(block)
         if len(views) == 2:
-            operators = [centred(view, mean) for view, mean in zip(scaled, means, strict=True)]
+            operators = [centered(view, mean) for view, mean in zip(scaled, means, strict=True)]
             self.operator: Whitened | Crossed = Crossed(operators, blocks, n_threads)
         else:
-            signal = centred(sp.hstack(scaled, format="csr"), np.concatenate(means))
+            signal = centered(sp.hstack(scaled, format="csr"), np.concatenate(means))
             self.operator = Whitened(signal, BlockFactor(blocks, n_threads), ridge=gamma)
 
     def vectors(self, V: Array) -> Array:
@@ -258,9 +243,8 @@ class _TermSide:
 class _RowSide:
     """Views with more features than rows, rotated into the space of their rows.
 
-    With X the centred view and X X' = R R', the columns of Q = X' R^-T are orthonormal and X = R Q'. So R takes
-    the place of X, and v = Q b. In double: X X' is singular, as X is centred, and gets a ridge at the level of
-    rounding.
+    If X is the centred view and X X' = R R', the columns of Q = X' R^-T are orthonormal and X = R Q'. So R takes
+    the place of X, and v = Q b. In double: X X' of a centred X is singular, and gets a ridge as small as rounding.
     """
 
     def __init__(self, views: list[Any], gamma: float, n_threads: int) -> None:
@@ -291,7 +275,7 @@ class _RowSide:
 
 
 def _row_factor(X: Any, n_threads: int) -> Array:
-    """R of X X' = R R' for centred rows."""
+    """R such that X X' = R R', where the rows of X are centred."""
     n = X.shape[0]
     K = ridged_gram(X.T.tocsr(), 0.0, n_threads, columns=X)
     _core.mirror_lower(K, n_threads)

@@ -20,16 +20,16 @@ __all__ = ["CLLSI"]
 class CLLSI(LSA):
     """CL-LSI: one space for the documents of several languages (equation 5 of Platt et al. 2010).
 
-    ``fit`` takes one count matrix per language, rows aligned (row i of each is the same document) and columns
-    shared (a term that two languages have in common has one column, where its counts add up). Documents of any
-    one language are then projected on their own.
+    ``fit`` takes one count matrix per language. Their rows are aligned: row i of each is the same document. They
+    share columns: a term that two languages have in common has one column, where its counts add up. ``transform``
+    then projects documents of any one language.
 
     Parameters
     ----------
     n_components : int, default 100
-    weighting : "log_tfidf", a term weighting or None
-        How counts become weights. Its statistics are taken over the documents of all languages. None means
-        that the matrices are weighted already: they are only added.
+    weighting : "log_tfidf", a term weighting or None, default "log_tfidf"
+        How counts become weights, with statistics over the documents of all languages. None: the matrices are
+        weighted already, and are only added.
     solver, tol, max_iter, center, max_memory, random_state, n_threads, progress
         As in :class:`semproj.LSA`.
 
@@ -96,13 +96,13 @@ class CLLSI(LSA):
         return self
 
     def partial_fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:
-        """Fold new aligned documents in; the term statistics stay those of ``fit``."""
+        """Fold in new aligned documents; term statistics stay those of ``fit``."""
         if not hasattr(self, "components_"):
             return self.fit(X)
         super().partial_fit(_joined(aligned_views(X), self.weighting_))
         return self
 
-    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:  # type: ignore[override]
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]
@@ -143,7 +143,5 @@ class CLLSI(LSA):
 
 
 def _joined(views: list[Any], weighting: TermWeighting | None) -> Any:
-    total = views[0]
-    for view in views[1:]:
-        total = total + view
+    total = sum(views[1:], views[0])
     return total if weighting is None else weighting.transform(total)

@@ -1,4 +1,4 @@
-"""Distortion discriminant analysis: OPCA in two stages, for vocabularies too large for one eigenproblem."""
+"""Distortion discriminant analysis: OPCA in two stages, for vocabularies that are too large for one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.base import LinearModel, oriented, progress_bar, unit_rows, warn_not_converged
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
@@ -20,22 +20,21 @@ from .opca import OPCA, contrasts
 
 __all__ = ["DDA"]
 
-_CHUNK = 512  # documents projected at a time in the second stage
-_TOPICS = 32  # of the LSA by which terms are grouped
-_LARGEST = 6000  # directions of the first stage in all, when their number is left to us
+_CHUNK = 512  # documents that the second stage projects at a time
+_TOPICS = 32  # components of the LSA that groups terms
+_LARGEST = 6000  # directions of all groups, when we choose their number
 
 
 class DDA(Eigensolving, LinearModel):
     """Two-stage OPCA (section 4 of Platt, Toutanova and Yih 2010, after Burges, Platt and Jana 2003).
 
-    The terms are put into groups of equal size. In the first stage each group has an OPCA of its own; in the
-    second an OPCA of all documents is solved among the directions that the groups found, with the signal, noise
-    and ridge of the whole problem. The result is the best there is in their span, and one projection of all terms,
-    like that of :class:`semproj.OPCA`. Time and memory go with ``n_features * group_size``, not
-    ``n_features ** 2``.
+    Terms are put into groups of equal size. The first stage solves an OPCA for each group. The second solves one
+    of all documents, among the directions that the groups found, with the signal, noise and ridge of the whole
+    problem. The result is the best in their span, and one projection of all terms, like that of
+    :class:`semproj.OPCA`. Time and memory grow with ``n_features * group_size``, not with ``n_features ** 2``.
 
     A group should hold terms with their translations, as the first stage cannot relate terms of different groups.
-    So terms are grouped by a small LSA of the documents of all languages added up, where translations are close.
+    So we group terms by a small LSA of the sum of all languages' documents, in which translations are close.
 
     Parameters
     ----------
@@ -43,9 +42,9 @@ class DDA(Eigensolving, LinearModel):
     gamma : float, default 0.1
         As in :class:`semproj.OPCA`.
     group_size : int, default 10000
-        Terms of a group, at most.
+        How many terms a group has at most.
     group_components : int or None
-        Directions each group passes on. None: as many as ``n_components``, but at most 6000 in all.
+        How many directions each group passes on. None: ``n_components``, but at most 6000 in all.
     tol, max_iter, max_memory, random_state, n_threads, progress
         As in :class:`semproj.OPCA`; ``max_memory`` bounds the first stage.
 
@@ -118,9 +117,7 @@ class DDA(Eigensolving, LinearModel):
             components = np.zeros((self.n_components, views[0].shape[1]), views[0].dtype)
             start = 0
             for group, stage in zip(groups, first, strict=True):
-                components[: B.shape[1], group] = (B[start : start + len(stage)].T @ stage).astype(
-                    components.dtype
-                )
+                components[: B.shape[1], group] = B[start : start + len(stage)].T @ stage
                 start += len(stage)
         self.n_features_in_ = views[0].shape[1]
         self.components_ = oriented(components)
@@ -149,13 +146,10 @@ class DDA(Eigensolving, LinearModel):
         count = -(-p // int(self.group_size))
         if count == 1:
             return [np.arange(p)]
-        total = views[0]
-        for view in views[1:]:
-            total = total + view
+        total = sum(views[1:], views[0])
         topics = LSA(min(_TOPICS, *total.shape), random_state=key, n_threads=self.n_threads).fit(total)
         vectors = (topics.components_ * topics.singular_values_[:, None]).T.astype(np.float64)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors /= np.where(lengths > 0, lengths, 1.0)
+        unit_rows(vectors)
         return [np.sort(group) for group in _halved(vectors, np.arange(p), count)]
 
     def _first_stage(self, parts: list[list[Any]], key: int) -> list[Array]:
@@ -203,7 +197,7 @@ class DDA(Eigensolving, LinearModel):
 
 
 def _halved(vectors: Array, terms: Array, count: int) -> list[Array]:
-    """Terms cut into `count` equal groups, each time across the direction in which they differ most."""
+    """Cut terms into `count` equal groups, each time across the direction in which they differ most."""
     if count == 1:
         return [terms]
     mine = vectors[terms] - vectors[terms].mean(axis=0)
@@ -239,7 +233,7 @@ def _reduced(parts: list[list[Any]], first: list[Array], gamma: float, n_threads
     S = S / n - sums.T @ sums / n**2
     N /= n
     start = 0
-    for stage in first:  # groups have no term in common: the ridge stays within each
+    for stage in first:  # groups share no terms, so the ridge stays within each
         part = slice(start, start + len(stage))
         columns = np.ascontiguousarray(stage.T)
         N[part, part] += gamma * _core.tall_cross(columns, columns, n_threads)

@@ -1,8 +1,7 @@
 """The low-level entry points: arrays in, arrays out, no estimator around them.
 
-Everything here is a plain function on NumPy and SciPy arrays, for users who embed one kernel in their own
-pipeline. Sparse input is taken without a copy when it is CSR with int32 or int64 indices and float32, float64
-or int32 values.
+For users who want one kernel in a pipeline of their own: plain functions on NumPy and SciPy arrays. Sparse input
+is not copied if it is CSR with int32 or int64 indices and float32, float64 or int32 values.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Projection", "project", "project_posteriors", "weighted_row_solve"]
 
-EQUAL_FRACTIONS = 1e-6  # what an infinite coupling asks of topics
+EQUAL_FRACTIONS = 1e-6  # how far an infinite coupling lets fractions differ
 STORAGES = ("float32", "float16", "int8", "float64")
 
 
@@ -44,10 +43,10 @@ class Projection:
     Parameters
     ----------
     matrix : array of shape (n_features, n_components)
-        float32 or float64; any strides, so a transposed ``components_`` is fine.
+        float32 or float64, with any strides: a transposed ``components_`` is fine.
     storage : {"float32", "float16", "int8", "float64"} or None
-        How elements are kept. float16 and int8 carry one scale per column; their relative error on a
-        projected row is about 2e-4 and 1e-2. None keeps the matrix's own precision.
+        How to keep elements. float16 and int8 have a scale per column, and relative errors of about 2e-4 and 1e-2
+        on a projected row. None: the precision of the matrix.
     n_threads : int or None
 
     Examples
@@ -106,21 +105,21 @@ def project(
     accumulate: bool = False,
     n_threads: int | None = None,
 ) -> Array:
-    """Sparse rows times a dense projection.
+    """Multiply sparse rows by a dense projection.
 
     Parameters
     ----------
     X : sparse matrix or array of shape (n, n_features)
-        Indices need not be sorted; duplicates add up.
+        Indices may be in any order; duplicates add up.
     projection : Projection or array of shape (n_features, n_components)
-        An array is packed on the way in: pack it once yourself when it is used more than once.
-    out : array of shape (n, n_components), optional
-        Where the result goes; rows must be contiguous. Fresh memory by default.
-    weighting : fitted term weighting, optional
+        An array is packed at each call: to use it more than once, pack it yourself.
+    out : array of shape (n, n_components) or None
+        Where the result goes; rows must be contiguous. None: new memory.
+    weighting : fitted term weighting or None
         Applied to the non-zeros on the fly, as ``weighting.transform(X)`` would.
-    normalize : bool
+    normalize : bool, default False
         Scale each row of the result to unit length; zero rows stay zero.
-    accumulate : bool
+    accumulate : bool, default False
         Add to ``out`` instead of overwriting it.
     n_threads : int or None
 
@@ -152,7 +151,7 @@ def project(
     if weighting is not None:
         X = without_duplicates(X)
         fused = weighting._fused()
-        if fused is None:  # a user's own function: weighted first, in its own loop
+        if fused is None:  # a user's own function: weigh first, in a loop of its own
             X = weighting.transform(X)
     result = check_out(out, (X.shape[0], projection.shape[1]), projection.dtype)
     _core.project(core_csr(X), projection._packed, result, fused, normalize, accumulate, threads)
@@ -169,28 +168,28 @@ def weighted_row_solve(
     out: Array | None = None,
     n_threads: int | None = None,
 ) -> Array:
-    """Weighted ridge regressions of sparse rows on dense factors: the half-sweep of weighted factorisations.
+    """Regress sparse rows on dense factors, with weights and a ridge: the half-sweep of weighted factorisations.
 
-    Row r of the result is the q that minimises ``sum_i W_ri (factors[i] @ q - X_ri)^2 + reg |q|^2``, where W is
-    given for the cells of X that have an entry and ``missing_weight`` for all others, whose X is 0. WTMF
-    alternates this over sentences and words; factorisations of implicit feedback over users and items.
+    Row r of the result is the q that minimises ``sum_i W_ri (factors[i] @ q - X_ri)^2 + reg |q|^2``. Where X has
+    an entry, W is its weight; elsewhere X is 0 and W is ``missing_weight``. WTMF alternates between sentences and
+    words, factorisations of implicit feedback between users and items.
 
     Parameters
     ----------
     X : sparse matrix or array of shape (n, n_columns)
-        Entries are observed even where they are zero; of an array, the non-zeros. Duplicates add up.
+        Its entries are observed, even those that are zero; of an array, the non-zeros. Duplicates add up.
     factors : array of shape (n_columns, n_components), float32 or float64
     missing_weight, reg : float, at least 0
     weights : sparse matrix of the same shape and entries as X, or None
         Weights of the observed cells, at least 0. None: all 1.
-    out : array of shape (n, n_components), optional
+    out : array of shape (n, n_components) or None
     n_threads : int or None
 
     Returns
     -------
     array of shape (n, n_components), of the dtype of `factors`
-        Exact solutions. float32 ones agree with a solve in double to about 1e-6 of the row's largest element, and
-        to 1e-5 where factors are nearly collinear. An empty row's is zero. A row's bits depend neither on the
+        Exact solutions, zero for an empty row. In float32 they agree with a solve in double to about 1e-6 of the
+        row's largest element, and to 1e-5 where factors are nearly collinear. A row's bits depend neither on the
         number of threads nor on the other rows.
 
     Examples
@@ -234,41 +233,41 @@ def project_posteriors(
     max_iter: int = 100,
     n_threads: int | None = None,
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Nearest posteriors over topics whose expected fractions agree in pairs of documents: CPLSA's projection.
+    """CPLSA's projection: the nearest posteriors over topics whose expected fractions agree in pairs of documents.
 
-    For each pair, the posteriors q of its tokens that minimise ``KL(q || p) + coupling * norm(f1 - f2)``, where p
-    is proportional to ``theta_t phi_tw`` and f are the expected fractions of topics, means of q over the tokens of
-    a side. They are given by dual variables lambda, one for each topic: ``q1(t | w)`` is proportional to
-    ``theta1_t exp(-lambda_t / n1) phi1_tw`` and ``q2(t | w)`` to ``theta2_t exp(lambda_t / n2) phi2_tw``.
+    For each pair, find the posteriors q of its tokens that minimise ``KL(q || p) + coupling * norm(f1 - f2)``.
+    Here p is proportional to ``theta_t phi_tw``, and f are the expected fractions of topics: means of q over the
+    tokens of a side. Dual variables lambda, one for each topic, determine q: ``q1(t | w)`` is proportional to
+    ``theta1_t exp(-lambda_t / n1) phi1_tw``, and ``q2(t | w)`` to ``theta2_t exp(lambda_t / n2) phi2_tw``.
 
     Parameters
     ----------
     theta1, theta2 : arrays of shape (n_pairs, n_topics)
-        Mixtures of topics of the documents of each side, at least 0.
+        Topic mixtures of the documents of each side, at least 0.
     phi1, phi2 : arrays of shape (n_topics, n_words) and (n_topics, n_words2)
-        Topics as rows, like ``components_``, at least 0. Both sides may have the same.
+        Topics as rows, like ``components_``, at least 0. Both sides may share them.
     counts1, counts2 : sparse matrices or arrays of shape (n_pairs, n_words) and (n_pairs, n_words2)
-        Tokens of the documents, at least 0. Tokens of probability zero are left out.
+        Tokens of the documents, at least 0. Those of probability zero are ignored.
     coupling : float, at least 0, or infinity
-        Lambda is kept within 20 for each token of the shorter document, which moves tokens against odds of e^40;
-        a pair that would need more is not done.
+        Lambda stays within 20 for each token of the shorter document, which moves tokens against odds of e^40. A
+        pair that needs more is not done.
     norm : {"l1", "l2"}, default "l1"
-    start : array of shape (n_pairs, n_topics), optional
-        Where lambda starts; zeros by default.
+    start : array of shape (n_pairs, n_topics) or None
+        Where lambda starts. None: at zero.
     tol : float, above 0, default 2e-6
-        A pair is done when it is within this many nats for each token of the best; with an infinite coupling, when
-        no fractions differ by more than this and 1e-6.
+        A pair is done when it is within this many nats for each token of the best. With an infinite coupling it is
+        done when no fractions differ by more than this, nor by more than 1e-6.
     max_iter : int, default 100
-        Evaluations of a pair at most; one more where the last step must be taken back.
+        Evaluate a pair at most so often, and once more if the last step must be taken back.
     n_threads : int or None
 
     Returns
     -------
     lambda : float32 array of shape (n_pairs, n_topics)
-        Zeros for a pair with an empty side, which is not coupled.
+        Zero for a pair with an empty side, which is not coupled.
     fractions1, fractions2 : float32 arrays of shape (n_pairs, n_topics)
     gap : float64 array of shape (n_pairs,)
-        ``coupling * norm(f1 - f2) - lambda @ (f1 - f2)``, at least what is missing of the best; with an infinite
+        ``coupling * norm(f1 - f2) - lambda @ (f1 - f2)``: the minimum is at most this much lower. With an infinite
         coupling, the largest of ``abs(f1 - f2)``.
     evaluations : int64 array of shape (n_pairs,)
         Negative for pairs that are not done.

@@ -10,15 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_converged
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    check_integer,
-    check_real,
-    keeps_previous_fit,
-    seed_key,
-)
-from ._solvers.krylov import basis_size, block_width
-from ._solvers.svd import CHUNK_ROWS, SparseOperator, leading_vectors
+from ._common.validation import check_choice, keeps_previous_fit, seed_key
+from ._solvers.krylov import basis_size, block_width, check_parameters
+from ._solvers.svd import CHUNK_ROWS, SparseOperator, column_mean, leading_vectors
 
 __all__ = ["LSA"]
 
@@ -37,15 +31,15 @@ class LSA(LinearModel):
         Both grow a block Krylov space. "randomized" takes the best vectors of one such space, which captures at
         least the variance of five power iterations; "lanczos" restarts until every component has converged.
     tol : float, default 1e-3
-        "lanczos" only: relative residual ``|X'X v - s^2 v| / s^2`` at which a component counts as converged. A
-        residual at the level of rounding, eps times the largest ``s^2``, counts as well.
+        "lanczos" only: a component has converged when ``|X'X v - s^2 v| <= tol * s^2``, or when the left side is
+        as small as rounding, eps times the largest ``s^2``.
     max_iter : int, default 100
-        "lanczos" only: restarts at most. A warning tells when they were not enough.
+        "lanczos" only: how often to restart at most. Warns if that was not enough.
     center : bool, default False
         Subtract the mean row, without making the rows dense: this is PCA.
     max_memory : int or None
-        Bytes of working memory, the result included. None means what is fastest (about
-        ``n_features * 3 * n_components`` elements). A bound that is too small raises an error that says so.
+        Bytes of working memory, including the result. None takes what is fastest, about
+        ``n_features * 3 * n_components`` elements. Raises an error if the bound is too small.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -56,22 +50,21 @@ class LSA(LinearModel):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows. Sign rule: the entry of largest magnitude of each row is positive.
     singular_values_ : array of shape (n_components,)
-        In float32 those below about a thousandth of the largest are not told from rounding, and are 0; their
-        components are any that complete the others.
+        Largest first.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
-        Variance of each transformed column, and its share of the total variance of X.
+        The variance of each transformed column, and its share of the total variance of X.
     residuals_ : array of shape (n_components,)
-        Relative residuals, as bounded by `tol`.
+        Relative residuals, which `tol` bounds.
     n_iter_ : int
-        Krylov spaces that were grown: 1 for "randomized", restarts included for "lanczos".
+        How many Krylov spaces were grown: 1 for "randomized", 1 plus the restarts for "lanczos".
     mean_ : array of shape (n_features,) or None
     n_samples_seen_ : int
 
     Notes
     -----
-    The same seed gives the same bits for any number of threads. float32 rows give a float32 model, in which
-    components whose singular value is below a thousandth of the largest are lost in rounding: the solver works on
-    X'X. Use float64 rows where those matter.
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model. As the solver
+    works on X'X, it then loses singular values below about a thousandth of the largest to rounding: they are 0,
+    and their components only complete the others. Use float64 rows where those matter.
 
     Examples
     --------
@@ -130,7 +123,7 @@ class LSA(LinearModel):
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        mean = _column_mean(X)
+        mean = column_mean(X)
         result = self._solve(X, mean if self.center else None, self._checked_rank(X))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_ = result.residuals
@@ -139,12 +132,8 @@ class LSA(LinearModel):
             warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Same as ``fit(X).transform(X)``."""
-        return self.fit(X).transform(X)
-
     def inverse_transform(self, Z: Any) -> Array:
-        """The dense rows that projected rows stand for.
+        """Map projected rows back to dense rows.
 
         Parameters
         ----------
@@ -161,26 +150,23 @@ class LSA(LinearModel):
     def partial_fit(self, X: Any, y: Any = None) -> LSA:
         """Fold new documents into the components, at the cost of the new documents alone.
 
-        The old documents are represented by their rank-k approximation, so the result is exact when the
-        discarded part is zero and close to a full fit otherwise. Without an earlier fit, same as ``fit``.
+        The rank-k approximation stands for the old documents: the result is exact if it dropped nothing, and close
+        to a full fit otherwise. Without an earlier fit this is ``fit``.
         """
         if not hasattr(self, "components_"):
             return self.fit(X)
         self._check_parameters()
         X = self._validated(X, reset=False)
         k = len(self.components_)
-        mean = _column_mean(X)
+        mean = column_mean(X)
         rank = min(k, *X.shape)
         new = self._solve(X, mean if self.center else None, rank)
         old_n, new_n = self.n_samples_seen_, X.shape[0]
-        stacked = [
-            self.components_ * self.singular_values_[:, None],
-            new.components * new.singular_values[:, None],
-        ]
-        if self.center:  # the scatter between the two means is one more row
+        rows = [self.components_ * self.singular_values_[:, None], new.components * new.singular_values[:, None]]
+        if self.center:  # one more row is the scatter between the two means
             difference = np.sqrt(old_n * new_n / (old_n + new_n)) * (mean - self._column_mean)
-            stacked.append(difference[None, :])
-        components, values = _svd_of_rows(np.concatenate(stacked).astype(self.components_.dtype), k)
+            rows.append(difference[None, :])
+        components, values = _svd_of_rows(np.concatenate(rows).astype(self.components_.dtype), k)
         merged = (old_n * self._column_mean + new_n * mean) / (old_n + new_n)
         self._store(components, values, merged, self._sum_of_squares + _sum_of_squares(X), old_n + new_n)
         self.residuals_ = np.full(k, np.nan)
@@ -188,7 +174,7 @@ class LSA(LinearModel):
 
     def _solve(self, X: Any, mean: Array | None, rank: int) -> Any:
         threads = resolve_threads(self.n_threads)
-        size, chunk_bytes = _plan(X, rank, self.max_memory)
+        size, chunk_bytes = _sizes_within_memory(X, rank, self.max_memory)
         block = block_width(rank)
         blocks = -(-size // block) if self.solver == "randomized" else None
         with single_threaded_blas(), progress_bar(self.progress, f"LSA ({self.solver})", blocks) as bar:
@@ -231,13 +217,8 @@ class LSA(LinearModel):
         self.n_samples_seen_ = n
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
+        check_parameters(self)
         check_choice(self.solver, "solver", SOLVERS)
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _checked_rank(self, X: Any) -> int:
         if self.n_components > min(X.shape):
@@ -248,8 +229,8 @@ class LSA(LinearModel):
         return int(self.n_components)
 
 
-def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
-    """Columns of the Krylov basis and bytes for a chunk of X V, within `max_memory`."""
+def _sizes_within_memory(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
+    """How many columns the Krylov basis and how many bytes a chunk of X V may have within `max_memory`."""
     short, item = min(X.shape), X.dtype.itemsize
     width = block_width(rank)
     wanted = basis_size(rank)
@@ -265,12 +246,6 @@ def _plan(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
         needed = fixed + least_chunk + least * (short * item + 16 * least)
         raise ValueError(f"max_memory: {max_memory} bytes are too few for this fit, which needs about {needed}")
     return size, min(roomy, least_chunk + available - size * (short * item + 16 * least))
-
-
-def _column_mean(X: Any) -> Array:
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    mean: Array = total / X.shape[0]
-    return mean
 
 
 def _sum_of_squares(X: Any) -> float:

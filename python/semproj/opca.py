@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,7 @@ import scipy.sparse as sp
 from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import (
-    check_choice,
-    keeps_previous_fit,
-    seed_key,
-    weighted_views,
-)
+from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.generalized import (
     BlockFactor,
     ConjugateGradient,
@@ -29,7 +23,7 @@ from ._solvers.generalized import (
     ridged_gram,
 )
 from ._solvers.krylov import basis_size, block_width
-from ._solvers.svd import SparseOperator
+from ._solvers.svd import SparseOperator, column_mean
 
 __all__ = ["OPCA"]
 
@@ -39,27 +33,27 @@ SOLVERS = ("auto", "cholesky", "dual", "cg")
 class OPCA(Eigensolving, LinearModel):
     """Oriented PCA: directions in which documents vary while their translations do not.
 
-    The generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010: the signal S is the
-    covariance of the documents of all languages, each about its own mean, and the noise N the covariance of the
+    Solves the generalised eigenproblem of equations 7 to 11 of Platt, Toutanova and Yih 2010. The signal S is the
+    covariance of the documents of all languages, each about its own mean. The noise N is the covariance of the
     differences between translations, plus ``gamma`` on the diagonal. The components maximise v'Sv / v'Nv.
 
     Parameters
     ----------
     n_components : int, default 100
     gamma : float, default 0.1
-        Added to the noise of every term: how little a term is trusted whose translations never differed.
+        Noise added to every term. The larger it is, the less a term counts whose translations never differed.
     solver : {"auto", "cholesky", "dual", "cg"}, default "auto"
         All find the same components. "cholesky" factors N, a dense matrix of ``n_features ** 2`` elements; "dual"
-        factors one of (languages - 1) * documents rows, smaller when there are fewer documents than terms; "cg"
-        factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first two that
-        fits ``max_memory``, and "cg" when none does.
+        factors one with (languages - 1) * documents rows, which is smaller when there are fewer documents than
+        terms; "cg" factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first
+        two that fits into ``max_memory``, or "cg" if neither does.
     tol : float, default 5e-3
-        Relative residual ``|S v - lambda N v| / lambda``, in the metric of N, at which a component counts as
-        converged. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
+        A component has converged when its relative residual ``|S v - lambda N v| / lambda``, in the metric of N,
+        is this small. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
     max_iter : int, default 100
-        Restarts of the eigensolver at most. A warning tells when they were not enough.
+        How often the eigensolver restarts at most. Warns if that was not enough.
     max_memory : int or None
-        Bytes of working memory, the result included. None means half of the machine's.
+        Bytes of working memory, including the result. None: half of what the machine and control groups allow.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -80,7 +74,7 @@ class OPCA(Eigensolving, LinearModel):
 
     Notes
     -----
-    A projected row is ``D v``: means are taken out of S, but not out of documents.
+    ``transform`` gives ``D v``: S leaves out the means of documents, projections do not.
 
     Examples
     --------
@@ -125,7 +119,7 @@ class OPCA(Eigensolving, LinearModel):
         Parameters
         ----------
         X : list of sparse matrices or arrays, all of shape (n_documents, n_features)
-            Weighted rows, one matrix per language: row i of each is the same document, and a term that languages
+            Weighted rows, one matrix per language. Row i of each is the same document; a term that languages
             share has one column.
         """
         self._check_parameters()
@@ -149,13 +143,14 @@ class OPCA(Eigensolving, LinearModel):
 
     def _solve(self, views: list[Any], noise: Any, rank: int) -> None:
         threads = resolve_threads(self.n_threads)
-        plan = _plan(views, noise, rank, self.solver, self.max_memory or half_of_memory())
+        memory = self.max_memory or half_of_memory()
+        solver, size = _choose_solver(views, noise, rank, self.solver, memory)
         with (
             single_threaded_blas(),
-            progress_bar(self.progress, f"OPCA ({plan.solver})", -(-plan.size // block_width(rank))) as bar,
+            progress_bar(self.progress, f"OPCA ({solver})", -(-size // block_width(rank))) as bar,
         ):
-            problem = _problem(views, noise, plan, self.gamma, self.tol, threads)
-            found = self._leading(problem, rank, size=plan.size, key=seed_key(self.random_state), progress=bar)
+            problem = _problem(views, noise, solver, self.gamma, self.tol, threads)
+            found = self._leading(problem, rank, size=size, key=seed_key(self.random_state), progress=bar)
             components = np.ascontiguousarray(problem.vectors(found.vectors, found.values).T)
         self.n_features_in_ = views[0].shape[1]
         self.components_ = oriented(components)
@@ -164,7 +159,7 @@ class OPCA(Eigensolving, LinearModel):
         self.residuals_ = found.residuals
         self.converged_ = found.converged
         self.n_iter_ = found.n_restarts + 1
-        self.solver_ = plan.solver
+        self.solver_ = solver
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -181,10 +176,10 @@ class OPCA(Eigensolving, LinearModel):
 
 
 def contrasts(views: list[Any]) -> Any:
-    """E with E'E the noise of equation 10, without its ridge: (languages - 1) * documents rows.
+    """E such that E'E is the noise of equation 10 without its ridge: (languages - 1) * documents rows.
 
-    Helmert's orthonormal contrasts: ``(d_1 + ... + d_j - j d_{j+1}) / sqrt(j (j + 1) n)``. Unlike ``d_m - mean``
-    they have no redundant rows, and the views of one language twice cancel exactly.
+    These are Helmert's orthonormal contrasts, ``(d_1 + ... + d_j - j d_{j+1}) / sqrt(j (j + 1) n)``. Unlike
+    ``d_m - mean`` they have no redundant rows, and two equal views cancel exactly.
     """
     n = views[0].shape[0]
     rows, total = [], views[0]
@@ -197,32 +192,24 @@ def contrasts(views: list[Any]) -> Any:
     return E
 
 
-@dataclass
-class _Plan:
-    """How to solve: which operator, and how many columns of its basis."""
-
-    solver: str
-    size: int
-
-
-def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> _Plan:
-    """The cheapest solver whose matrices fit."""
+def _choose_solver(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> tuple[str, int]:
+    """The cheapest solver whose matrices fit into memory, and how many columns its basis may have."""
     (n, p), item = views[0].shape, views[0].dtype.itemsize
     documents, width, wanted = len(views) * n, block_width(rank), basis_size(rank)
     least = min(rank + 2 * width, p, documents)
-    # The documents, the noise, their transposes; the components and the blocks in flight on the term side.
+    # Documents and noise with their transposes; components and blocks in flight on the side of the terms.
     entries = sum(view.nnz for view in views) + noise.nnz
     fixed = 2 * entries * (item + 4) + 8 * (documents + 2 * p) + (2 * rank + 6 * width) * p * item
 
     def room(dense: int, basis_rows: int) -> int:
-        """Columns of a basis that fit beside a dense matrix of this many rows."""
+        """How many columns of a basis fit beside a dense matrix of this many rows."""
         left = memory - fixed - dense**2 * item - 4 * width * (basis_rows + documents) * item
         return min(wanted, int(left // (basis_rows * item + 24 * wanted))) if left > 0 else 0
 
     sizes = {"cholesky": room(p, p), "dual": room(noise.shape[0], documents), "cg": room(0, documents)}
     if solver == "auto":
-        # A product costs 2 p^2 flops a column with N's own factor and twice the square of the rows with the other,
-        # whose basis is longer.
+        # A product with the factor of N costs 2 p^2 flops a column; with the other factor, 2 rows^2, and its basis
+        # is longer.
         dual_first = noise.shape[0] < p / 2 and documents < 2 * p
         order = ("dual", "cholesky", "cg") if dual_first else ("cholesky", "dual", "cg")
         solver = next((name for name in order if sizes[name] >= least), "cg")
@@ -231,25 +218,20 @@ def _plan(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> 
             f"max_memory: {memory} bytes are too few for solver {solver!r} with {p} terms, {documents} documents "
             f"and {rank} components; semproj.DDA solves in parts"
         )
-    return _Plan(solver, sizes[solver])
+    return solver, sizes[solver]
 
 
 def _problem(
-    views: list[Any], noise: Any, plan: _Plan, gamma: float, tol: float, n_threads: int
+    views: list[Any], noise: Any, solver: str, gamma: float, tol: float, n_threads: int
 ) -> Whitened | DocumentSide:
     n = views[0].shape[0]
     documents = sp.vstack(views, format="csr")
     documents.data *= documents.dtype.type(1 / np.sqrt(n))
-    means = np.stack([np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / n for x in views], axis=1)
+    means = np.stack([column_mean(view) for view in views], axis=1)
     languages = np.kron(np.eye(len(views)), np.ones((n, 1))) / np.sqrt(n)
-    signal = SparseOperator(
-        documents,
-        (languages, means),
-        n_threads=n_threads,
-        transposed=False,
-    )
-    if plan.solver == "cholesky":
+    signal = SparseOperator(documents, (languages, means), n_threads=n_threads, transposed=False)
+    if solver == "cholesky":
         return Whitened(signal, BlockFactor([ridged_gram(noise, gamma, n_threads)], n_threads))
-    if plan.solver == "dual":
+    if solver == "dual":
         return DocumentSide(signal, Woodbury(noise, gamma, n_threads))
     return DocumentSide(signal, ConjugateGradient(noise, gamma, tol / 10, n_threads))

@@ -33,15 +33,15 @@ DEFAULT_WEIGHTS = {
 def signed_matrix(
     thesaurus: Thesaurus, weights: Mapping[str, float] | None = None, dtype: Any = np.float32
 ) -> Any:
-    """The relations of a thesaurus times their weights, added up; a row for each entry, a column for each word.
+    """Add up the relations of a thesaurus, times their weights: a row for each entry, a column for each word.
 
     Parameters
     ----------
     thesaurus : Thesaurus
     weights : mapping of str to float, or None
-        The weight of each relation that counts; None is `DEFAULT_WEIGHTS`. Relations that the thesaurus lacks are
-        passed over, but one must be there.
-    dtype : float32 or float64
+        The weight of each relation that counts. None: `DEFAULT_WEIGHTS`. Relations that the thesaurus lacks are
+        ignored, but it must have one of them.
+    dtype : float32 or float64, default float32
     """
     if not isinstance(thesaurus, Thesaurus):
         raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
@@ -69,15 +69,14 @@ def signed_tfidf(
 ) -> Any:
     """The document-term matrix of PILSA: `signed_matrix` times ``log2(n / d)`` for a word in d of n entries.
 
-    Section 4 of Yih, Zweig and Platt 2012. A synonym of an entry has its tf-idf weight there, an antonym minus its
-    tf-idf weight.
+    Section 4 of Yih, Zweig and Platt 2012: a synonym of an entry has its tf-idf weight, an antonym its negative.
 
     Parameters
     ----------
     thesaurus, weights, dtype
         As for `signed_matrix`.
     row_scaling : float, default 0
-        Rows are divided by this power of their lengths, from 0 (the paper's) to 1 (all become equally long).
+        Divide rows by this power of their lengths, from 0 (the paper's) to 1 (all become equally long).
 
     Examples
     --------
@@ -102,30 +101,30 @@ def signed_tfidf(
 class PILSA(SimilarityModel):
     """Polarity inducing latent semantic analysis (Yih, Zweig and Platt 2012).
 
-    The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). With its
-    truncated singular value decomposition U S V', a word is its row of V times powers of the singular values,
-    scaled to length one: the cosine of synonyms is near 1, that of antonyms near -1.
+    The entries of a thesaurus are documents, in which antonyms have negative weights (`signed_tfidf`). In the
+    truncated singular value decomposition U S V' of this matrix, a word's vector is its row of V times powers of
+    the singular values, scaled to length one. The cosine of synonyms is near 1, that of antonyms near -1.
 
     Parameters
     ----------
     n_components : int, default 500
     power : float, default 2.5
-        Of the singular values. 1 is the paper's: inner products of vectors are those of the columns of the rank-k
-        matrix. More brings in the synonyms of synonyms, and makes the choice of `n_components` matter less.
+        Power of the singular values. With 1, the paper's, vectors have the inner products of the columns of the
+        rank-k matrix. More brings in synonyms of synonyms, and makes the choice of `n_components` matter less.
     taper : bool, default True
-        Let the components fade out: inner products are the means of those of all smaller numbers of components.
-        The singular values of a thesaurus are nearly equal where they are cut off, so that a cut (False, the
-        paper's) keeps and drops components that matter alike.
+        Let the components fade out: an inner product is the mean of what all numbers of components up to
+        `n_components` give. The singular values of a thesaurus are nearly equal where they are cut off: a hard cut
+        (False, the paper's) drops components that matter as much as those it keeps.
     weights : mapping of str to float, or None
-        Of the relations of the thesaurus; None is `DEFAULT_WEIGHTS`: {"synonym": 1, "antonym": -1, "contrast":
+        Weights of the thesaurus's relations. None: `DEFAULT_WEIGHTS`, {"synonym": 1, "antonym": -1, "contrast":
         -0.25, "similar": 0.5, "derived": 0.5, "hypernym": 0.25, "related": 0.05}, as far as the thesaurus has
-        them. The paper's is {"synonym": 1, "antonym": -1}.
+        them. The paper has {"synonym": 1, "antonym": -1}.
     row_scaling : float, default 0.5
-        As in `signed_tfidf`: how much long entries are held back, from 0 (the paper's) to 1.
+        As in `signed_tfidf`: how much to hold back long entries, from 0 (the paper's) to 1.
     tol : float, default 1e-4
-        Relative residual at which a component counts as converged, as in `LSA`.
+        A component has converged when its relative residual is at most this, as in `LSA`.
     max_iter : int, default 100
-        Restarts of the solver at most. A warning tells when they were not enough.
+        How often the solver restarts at most. Warns if that was not enough.
     dtype : {"float32", "float64"}, default "float32"
     max_memory : int or None
         Bytes of working memory of the solver, as in `LSA`.
@@ -136,7 +135,7 @@ class PILSA(SimilarityModel):
     Attributes
     ----------
     word_vectors_ : array of shape (n_words, n_components)
-        Rows of length one; zero for words of which the components say nothing.
+        Rows of length one; zero for a word that the components say nothing about.
     word_norms_ : array of shape (n_words,)
         Their lengths before.
     singular_values_ : array of shape (n_components,)
@@ -200,7 +199,7 @@ class PILSA(SimilarityModel):
 
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> PILSA:
-        """Find the vectors of the words of a thesaurus.
+        """Find vectors for the words of a thesaurus.
 
         Parameters
         ----------
@@ -237,15 +236,15 @@ class PILSA(SimilarityModel):
         Parameters
         ----------
         n_components : int
-            At most those of this model, the first of which are kept.
+            At most those of this model; the first are kept.
         power : float or None
         taper : bool or None
-            None is what this model has.
+            None: what this model has.
 
         Returns
         -------
         PILSA
-            What a fit with these parameters finds, up to rounding.
+            The same, up to rounding, as a fit with these parameters.
         """
         check_is_fitted(self, "word_vectors_")
         whole = len(self.singular_values_)
@@ -266,7 +265,7 @@ class PILSA(SimilarityModel):
         return model
 
     def vectors(self, words: Sequence[str], *, unknown: str = "error") -> Array:
-        """The unit vectors of words, a row each; `unknown` as in `similarity`."""
+        """The unit vector of each word, as rows; `unknown` as in `similarity`."""
         check_is_fitted(self, "word_vectors_")
         if isinstance(words, str):
             raise TypeError(f"words: expected a sequence of words, got the string {words!r}")
@@ -274,25 +273,25 @@ class PILSA(SimilarityModel):
         return rows
 
     def most_similar(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
-        """The k words of highest cosine with a word, or with each of several; never the word itself.
+        """The k words with the highest cosine to a word, or to each of several; never the word itself.
 
         Parameters
         ----------
         words : str or sequence of str
         k : int, default 10
-            All other words where there are fewer.
+            Fewer if there are not so many other words.
         unknown : {"error", "skip"}, default "error"
             Words that the thesaurus lacks raise `UnknownWordError`, or are left out of a sequence.
 
         Returns
         -------
         list of (word, cosine), best first; a list of such lists for a sequence of words
-            Words without a vector, of which the components say nothing, have no neighbours and are none.
+            A word that the components say nothing about has no neighbours, and is nobody's.
         """
         return self._nearest(words, k, 1, unknown)
 
     def most_opposite(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
-        """The k words of lowest cosine with a word; otherwise as `most_similar`."""
+        """The k words with the lowest cosine to a word; otherwise like `most_similar`."""
         return self._nearest(words, k, -1, unknown)
 
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
@@ -320,14 +319,14 @@ class PILSA(SimilarityModel):
 
 
 def _fading(k: int, taper: bool) -> Array:
-    """Weights of k components, the squares of which fall from 1 in equal steps, each 1 / k; or all 1."""
+    """Weights of k components: their squares fall from 1 in steps of 1 / k, or all are 1."""
     return np.sqrt(1 - np.arange(k) / k) if taper else np.ones(k)
 
 
 def _unit_words(components: Array, values: Array, power: float, taper: bool) -> tuple[Array, Array]:
-    """The columns of S^power V', its rows fading out if tapered, scaled to length one, and their lengths.
+    """The columns of S^power V', its rows faded out if `taper`, scaled to length one; and their lengths.
 
-    A word outside of the span of the components has a column of rounding errors, which is set to zero.
+    If a word is outside of the span of the components, its column has only rounding errors; it becomes zero.
     """
     resolution = 100 * np.finfo(components.dtype).eps
     inside = np.sqrt(np.einsum("ki,ki->i", components, components, dtype=np.float64)) > resolution
@@ -340,21 +339,20 @@ def _unit_words(components: Array, values: Array, power: float, taper: bool) -> 
     return np.ascontiguousarray((scaled * scale).T), lengths
 
 
-class _RawModel(SimilarityModel):
-    """Columns of a thesaurus's signed matrix, compared as they are."""
+class _SignedColumns(SimilarityModel):
+    """Compares the columns of a thesaurus's signed matrix as they are."""
 
     def __init__(self, *, weights: Mapping[str, float] | None = None) -> None:
         self.weights = weights
 
-    def fit(self, thesaurus: Thesaurus, y: Any = None) -> _RawModel:
+    def fit(self, thesaurus: Thesaurus, y: Any = None) -> _SignedColumns:
         """Take the columns of the thesaurus.
 
         Parameters
         ----------
         thesaurus : Thesaurus
         """
-        columns = self._columns(thesaurus).T.tocsr()
-        self._rows = columns
+        self._rows = self._columns(thesaurus).T.tocsr()
         self._set_words(thesaurus.words)
         return self
 
@@ -369,7 +367,7 @@ class _RawModel(SimilarityModel):
         raise TypeError(f"{type(self).__name__} is the thesaurus itself, which can be saved")
 
 
-class SignedTfIdf(_RawModel):
+class SignedTfIdf(_SignedColumns):
     """The paper's baseline without LSA: cosines of the columns of `signed_tfidf`, 0 for words without weight.
 
     Parameters
@@ -381,12 +379,12 @@ class SignedTfIdf(_RawModel):
     def _columns(self, thesaurus: Thesaurus) -> Any:
         W = signed_tfidf(thesaurus, self.weights, dtype=np.float64)
         lengths = np.sqrt(np.bincount(W.indices, W.data**2, W.shape[1]))
-        W.data /= np.where(lengths > 0, lengths, 1.0)[W.indices]  # a word of all entries has no weight in any
+        W.data /= np.where(lengths > 0, lengths, 1.0)[W.indices]  # a word that is in all entries has no weight
         return W
 
 
-class ThesaurusLookup(_RawModel):
-    """The paper's baseline without vectors: entries that have two words as synonyms, minus those that oppose them.
+class ThesaurusLookup(_SignedColumns):
+    """The paper's baseline without vectors: entries that make two words synonyms minus those that oppose them.
 
     Parameters
     ----------

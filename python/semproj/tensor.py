@@ -9,22 +9,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._common.types import Array
-from ._common.validation import as_csr, check_integer, check_sparse, without_duplicates
+from ._common.validation import as_csr, check_integer, check_range, check_sparse, without_duplicates
 
 __all__ = ["SparseTensor"]
 
 
 class SparseTensor:
-    """A tensor that is zero almost everywhere: coordinates and values of its other cells.
+    """A tensor that is zero almost everywhere: the coordinates and values of its other cells.
 
     Parameters
     ----------
     coords : integer array of shape (ndim, nnz)
-        Column e is the cell of entry e, counted from 0. Entries of the same cell add up.
+        Column e is the cell of entry e, counted from 0. Entries of one cell add up.
     values : array of shape (nnz,)
         float32 stays float32, other numbers become float64.
-    shape : tuple of int, optional
-        By default as small as the coordinates allow.
+    shape : tuple of int or None
+        None: as small as the coordinates allow.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SparseTensor:
 
     @classmethod
     def from_slices(cls, slices: Sequence[Any]) -> SparseTensor:
-        """Matrices of one shape, stacked along a third mode.
+        """Stack matrices of one shape along a third mode.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class SparseTensor:
         return self.values.dtype
 
     def to_dense(self) -> Array:
-        """The whole array, for small tensors."""
+        """The whole tensor as an array, if it is small."""
         out = np.zeros(self.shape, self.dtype)
         out[tuple(self.coords)] = self.values
         return out
@@ -152,21 +152,18 @@ def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...
         raise ValueError(f"shape: expected {len(coords)} modes, as coords has, got {tuple(shape)}")
     checked = tuple(check_integer(size, f"shape[{mode}]", low=1) for mode, size in enumerate(shape))
     for mode, size in enumerate(checked):
-        indices = coords[mode]
-        if len(indices) and (indices.min() < 0 or indices.max() >= size):
-            bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
-            raise ValueError(f"coords[{mode}]: index {bad} is out of range for a dimension of {size}")
+        check_range(coords[mode], size, f"coords[{mode}]")
     return checked
 
 
 def _in_order(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Entries in the order of their cells, those of one cell added up, zeros left out."""
+    """Sort entries by cell, add up those of one cell, and drop zeros."""
     order = np.lexsort(coords[::-1]) if not _fits(shape) else np.argsort(_cells(coords, shape), kind="stable")
     coords, values = coords[:, order], values[order]
     new = np.ones(len(values), bool)
     new[1:] = (coords[:, 1:] != coords[:, :-1]).any(axis=0)
     if not new.all():
-        # In double, rounded once: the order in which a user lists duplicates is not theirs to mind.
+        # In double, rounded once: users need not mind in which order they list duplicates.
         values = np.add.reduceat(values, np.flatnonzero(new), dtype=np.float64).astype(values.dtype)
         coords = coords[:, new]
     there = values != 0

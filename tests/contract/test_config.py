@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import re
@@ -27,6 +28,7 @@ def test_show_config(capsys):
     assert config["active_isa"] in config["supported_isas"]
     assert config["supported_isas"][0] == "baseline"
     assert config["threads"] >= 1
+    assert config["memory"] == resources.available_memory() > 0
     assert config["numpy"] == np.__version__
     assert sj.show_config(quiet=True) == config
     assert capsys.readouterr().out == ""
@@ -48,7 +50,7 @@ def test_public_names():
 class TestThreads:
     @pytest.fixture(autouse=True)
     def clean(self, monkeypatch):
-        for name in ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS"):
+        for name in ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
             monkeypatch.delenv(name, raising=False)
 
     def test_environment(self, monkeypatch):
@@ -78,17 +80,101 @@ class TestThreads:
         """)
         assert done.stdout.strip() == "1"
 
-    @pytest.mark.parametrize(("quota", "expected"), [(0.5, 1), (1.0, 1), (1.5, 2), (float("inf"), 8)])
-    def test_quota_of_the_control_group(self, monkeypatch, quota, expected):
-        monkeypatch.setattr(resources, "_cgroup_cpus", lambda: quota)
+    @pytest.fixture
+    def control_group(self, monkeypatch, tmp_path):
+        """A folder that stands for /sys/fs/cgroup, on a machine of 8 CPUs."""
+        system, exists, opened = "/sys/fs/cgroup/", os.path.exists, builtins.open
+
+        def moved(path):
+            text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
+            known = isinstance(text, str) and text.startswith(system)
+            return tmp_path / text.removeprefix(system) if known else path
+
+        monkeypatch.setattr(os, "cpu_count", lambda: 8)
         monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+        monkeypatch.setattr(os.path, "exists", lambda path: exists(moved(path)))
+        monkeypatch.setattr(builtins, "open", lambda file, *args, **options: opened(moved(file), *args, **options))
+        return tmp_path
+
+    @pytest.mark.parametrize(("quota", "expected"), [(50_000, 1), (100_000, 1), (150_000, 2), ("max", 8)])
+    def test_quota_of_the_control_group(self, control_group, quota, expected):
+        (control_group / "cpu.max").write_text(f"{quota} 100000\n")
         assert resources.available_threads() == expected
+
+    @pytest.mark.parametrize(("quota", "expected"), [(50_000, 1), (100_000, 1), (150_000, 2), (-1, 8)])
+    def test_quota_of_version_1(self, control_group, quota, expected):
+        (control_group / "cpu").mkdir()
+        (control_group / "cpu/cpu.cfs_quota_us").write_text(f"{quota}\n")
+        (control_group / "cpu/cpu.cfs_period_us").write_text("100000\n")
+        assert resources.available_threads() == expected
+
+    def test_the_smaller_of_affinity_and_quota(self, control_group, monkeypatch):
+        (control_group / "cpu.max").write_text("400000 100000\n")
+        assert resources.available_threads() == 4
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 7}, raising=False)
+        assert resources.available_threads() == 3
 
     def test_argument_comes_first(self, monkeypatch):
         monkeypatch.setenv("SEMPROJ_NUM_THREADS", "7")
         assert resources.resolve_threads(2) == 2
         assert resources.resolve_threads(np.int64(2)) == 2
         assert resources.resolve_threads(None) == 7
+
+
+class TestMemory:
+    MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+    @pytest.fixture
+    def available(self, monkeypatch, tmp_path):
+        """Memory for what /proc/self/cgroup and files of limits say."""
+
+        def available(own, limits):
+            monkeypatch.setattr(resources, "_CGROUPS", tmp_path)
+            monkeypatch.setattr(resources, "_OWN_CGROUPS", tmp_path / "own")
+            (tmp_path / "own").write_text(own)
+            for name, limit in limits.items():
+                (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / name).write_text(f"{limit}\n")
+            assert resources.half_of_memory() == resources.available_memory() // 2
+            return resources.available_memory()
+
+        return available
+
+    @pytest.mark.parametrize(
+        ("limit", "expected"), [(1 << 20, 1 << 20), ("max", MACHINE), (1 << 62, MACHINE), ("", MACHINE)]
+    )
+    def test_version_2(self, available, limit, expected):
+        assert available("0::/job\n", {"job/memory.max": limit}) == expected
+
+    @pytest.mark.parametrize(("limit", "expected"), [(1 << 20, 1 << 20), ((1 << 63) - 4096, MACHINE)])
+    @pytest.mark.parametrize("controllers", ["memory", "cpu,memory"])
+    def test_version_1(self, available, controllers, limit, expected):
+        own = f"5:cpuset:/other\n4:{controllers}:/job\n0::/\n"
+        assert available(own, {"memory/job/memory.limit_in_bytes": limit}) == expected
+
+    @pytest.mark.parametrize(
+        "limits", [("max", 3000, 9000), (3000, 9000, "max"), (9000, "max", 3000), (9000, 3000, 3001)]
+    )
+    def test_the_smallest_limit_on_the_way_to_the_root(self, available, limits):
+        files = dict(zip(("memory.max", "user/memory.max", "user/a job/memory.max"), limits, strict=True))
+        beside = {"user/other/memory.max": 10, "user/a job/inner/memory.max": 10}
+        assert available("0::/user/a job\n", {**files, **beside}) == 3000
+
+    def test_a_path_of_the_host(self, available):
+        """In a container without a namespace of groups, the root is its own group."""
+        assert available("4:memory:/docker/1f\n", {"memory/memory.limit_in_bytes": 3000}) == 3000
+
+    def test_no_control_groups(self, available, monkeypatch, tmp_path):
+        assert available("", {}) == self.MACHINE
+        monkeypatch.setattr(resources, "_OWN_CGROUPS", tmp_path / "nowhere")
+        assert resources.available_memory() == self.MACHINE
+
+    @pytest.mark.parametrize("model", [sj.OPCA(2), sj.CCA(2)])
+    def test_bounds_solvers(self, available, model):
+        views = [np.random.default_rng(i).random((20, 10)) for i in range(2)]
+        available("0::/\n", {"memory.max": 2000})
+        with pytest.raises(ValueError, match=r"^max_memory: 1000 bytes are too few"):
+            model.fit(views)
 
 
 class TestChecks:

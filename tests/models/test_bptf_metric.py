@@ -18,7 +18,7 @@ def cells(n_words=25, d=4, n_cells=200, seed=0):
     return rng.standard_normal((n_words, d)), i, j, rng.standard_normal(n_cells)
 
 
-def closed_form(V, i, j, values, reg, centre, symmetric):
+def closed_form(V, i, j, values, reg, center, symmetric):
     """Ridge regression on all products of elements; those of a symmetric A on its upper triangle."""
     d = V.shape[1]
     design = np.einsum("ca,cb->cab", V[i], V[j])
@@ -29,18 +29,18 @@ def closed_form(V, i, j, values, reg, centre, symmetric):
         basis[np.arange(len(above)), right, above] = 1
     X = design.reshape(len(i), -1) @ basis.reshape(len(above), -1).T
     weights = (basis**2).sum(axis=(1, 2))  # an element off the diagonal is there twice
-    left = values - np.einsum("cab,ab->c", design, centre)
+    left = values - np.einsum("cab,ab->c", design, center)
     found = np.linalg.solve(X.T @ X / len(i) + reg * np.diag(weights), X.T @ left / len(i))
-    return centre + np.einsum("p,pab->ab", found, basis)
+    return center + np.einsum("p,pab->ab", found, basis)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("reg", [0.0, 0.3])
 def test_closed_form(reg, symmetric):
     V, i, j, values = cells()
-    centre = np.diag([1.0, -1.0, 0.5, 2.0])
-    for at in (np.zeros((4, 4)), centre):
-        found = learn_metric(V, i, j, values, reg, centre=at, symmetric=symmetric, tol=1e-7)
+    center = np.diag([1.0, -1.0, 0.5, 2.0])
+    for at in (np.zeros((4, 4)), center):
+        found = learn_metric(V, i, j, values, reg, center=at, symmetric=symmetric, tol=1e-7)
         expected = closed_form(V, i, j, values, reg, at, symmetric)
         np.testing.assert_allclose(found, expected, atol=1e-6)
         assert np.array_equal(found, found.T) == symmetric
@@ -83,10 +83,10 @@ def test_vectors_of_bptf():
     def error(A):
         return np.mean((values - ((V @ A)[i] * V[j]).sum(axis=1)) ** 2)
 
-    found = learn_metric(model.word_vectors_, i, j, values, centre=diagonal)
+    found = learn_metric(model.word_vectors_, i, j, values, center=diagonal)
     np.testing.assert_allclose(found, closed_form(V, i, j, values, 1e-4, diagonal, True), atol=1e-4)
     assert error(found) < error(diagonal)
-    held = learn_metric(model.word_vectors_, i, j, values, 1e6, centre=diagonal)
+    held = learn_metric(model.word_vectors_, i, j, values, 1e6, center=diagonal)
     np.testing.assert_allclose(held, diagonal, atol=1e-3)
 
 
@@ -110,14 +110,14 @@ def test_a_tolerance_that_rounding_forbids_is_said():
 
 
 def test_nothing_to_learn():
-    """Of values of 0 the gradient is 0 for A = 0: that at the centre is what it falls from."""
+    """Of values of 0 the gradient is 0 for A = 0: that at the center is what it falls from."""
     V, i, j, values = cells()
     nothing = np.zeros_like(values)
-    found = learn_metric(V, i, j, nothing, 0.0, centre=np.eye(4))
+    found = learn_metric(V, i, j, nothing, 0.0, center=np.eye(4))
     np.testing.assert_allclose(found, 0, atol=1e-5)
     assert not learn_metric(V, i, j, nothing).any()
-    with pytest.warns(ConvergenceWarning, match=r"of that for A = centre after 1 steps"):
-        learn_metric(V, i, j, nothing, 0.0, centre=np.eye(4), max_iter=1)
+    with pytest.warns(ConvergenceWarning, match=r"of that for A = center after 1 steps"):
+        learn_metric(V, i, j, nothing, 0.0, center=np.eye(4), max_iter=1)
 
 
 def test_bad_input():
@@ -132,13 +132,19 @@ def test_bad_input():
         (ValueError, "reg: expected a finite number", {"reg": -1.0}),
         (
             ValueError,
-            r"centre: expected finite numbers of shape \(4, 4\), got shape \(3, 3\)",
-            {"centre": np.eye(3)},
+            r"center: expected finite numbers of shape \(4, 4\), got shape \(3, 3\)",
+            {"center": np.eye(3)},
         ),
-        (ValueError, "centre: expected a symmetric matrix", {"centre": np.triu(np.ones((4, 4)))}),
+        (ValueError, "center: expected a symmetric matrix", {"center": np.triu(np.ones((4, 4)))}),
         (ValueError, "max_iter: ", {"max_iter": 0}),
         (ValueError, "tol: ", {"tol": 0.0}),
     ]
     for error, message, changed in bad:
         with pytest.raises(error, match=message):
             learn_metric(**{"vectors": V, "i": i, "j": j, "values": values, **changed})
+
+
+def test_values_too_large_to_square():
+    V, i, j, values = cells()
+    with pytest.raises(ValueError, match="values: the squared error is not finite"), np.errstate(all="ignore"):
+        learn_metric(V, i, j, 1e200 * values)

@@ -34,7 +34,7 @@ def with_metric(model: sj.BPTF, cells: Any, seed: int) -> tuple[Predict, float]:
         found.row[learnt],
         found.col[learnt],
         found.data[learnt],
-        centre=np.diag(model.perspective_vectors_[0].astype(np.float64)),
+        center=np.diag(model.perspective_vectors_[0].astype(np.float64)),
     )
     predict = last_draw(model, matrix)
     before, after = (

@@ -1,4 +1,4 @@
-"""What the models of sparse rows share; linear ones have a packed projection behind ``transform``."""
+"""Base classes of models that turn sparse rows into vectors, and what they share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..kernels import Projection, project
-from .persistence import Persistent
+from .persistence import Persistent, saveable
 from .types import Array
 from .validation import check_sparse, without_duplicates
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A model whose ``transform`` makes a dense vector of each sparse row. An encoder can use it.
+    """A model whose ``transform`` turns each sparse row into a dense vector. An encoder can use it.
 
-    Subclasses set ``components_`` (n_components x n_features) and have ``_project``, the transform of rows that
-    are valid already, with a weighting before it and scaling to unit length after it.
+    Subclasses set ``components_`` (n_components x n_features) and define ``_project``: it transforms rows that are
+    valid already, and may weigh them before and scale the result to unit length.
     """
 
     components_: Array
     n_threads: int | None
 
     def transform(self, X: Any) -> Array:
-        """Vectors of rows.
+        """Turn rows into vectors.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
         raise NotImplementedError
 
     def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
-        """dtype of the vectors when the model is kept in this storage."""
+        """The dtype of vectors if the model is kept in this storage."""
         raise NotImplementedError
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -84,7 +84,7 @@ class LinearModel(RowTransformer):
     mean_: Array | None
 
     def _packed(self, storage: str | None = None) -> Projection:
-        """The projection in this storage, packed once per fitted ``components_``."""
+        """The projection in this storage, packed once for each fit."""
         cache = self.__dict__.setdefault("_packed_cache", {})
         if cache.get("components") is not self.components_:
             cache.clear()
@@ -104,16 +104,16 @@ class LinearModel(RowTransformer):
         normalize: bool = False,
         out: Array | None = None,
     ) -> Array:
-        centred = getattr(self, "mean_", None) is not None
+        centered = getattr(self, "mean_", None) is not None
         Z = project(
             X,
             self._packed(storage),
             weighting=weighting,
-            normalize=normalize and not centred,
+            normalize=normalize and not centered,
             out=out,
             n_threads=self.n_threads,
         )
-        if centred:
+        if centered:
             Z -= (self.components_ @ self.mean_).astype(Z.dtype)
             if normalize:
                 unit_rows(Z)
@@ -128,8 +128,9 @@ class LinearModel(RowTransformer):
         return state
 
 
+@saveable
 class ViewProjection(LinearModel):
-    """The projection of one view of a multi-view model: fitted when that is, and a linear model like any other."""
+    """Projects one view of a multi-view model, which fits it."""
 
     _arrays = ("components_",)
     _scalars = ("n_features_in_",)
@@ -138,7 +139,7 @@ class ViewProjection(LinearModel):
         self.n_threads = n_threads
 
     def fit(self, X: Any, y: Any = None) -> ViewProjection:
-        """Always raises TypeError: the model of all views is what can be fitted."""
+        """Raise TypeError: fit the model of all views instead."""
         raise TypeError("X: one view cannot be fitted alone; fit the multi-view model")
 
     def _set(self, components: Array) -> ViewProjection:
@@ -154,7 +155,7 @@ def unit_rows(Z: Array) -> None:
 
 
 def flip_signs(components: Array) -> Array:
-    """The library's sign rule: the entry of largest magnitude of each row (the first on a tie) is positive."""
+    """Apply the library's sign rule: the (first) entry of largest magnitude of each row becomes positive."""
     peaks = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
     signs = np.where(peaks < 0, -1, 1).astype(components.dtype)
     components *= signs[:, None]
@@ -162,7 +163,7 @@ def flip_signs(components: Array) -> Array:
 
 
 def oriented(components: Array) -> Array:
-    """The components with their signs by the rule, if they are numbers at all."""
+    """Check that components are finite, and give them the signs of the rule."""
     if not np.isfinite(components).all():
         raise ValueError("X: the components are not finite; the values of X are too large for its dtype")
     flip_signs(components)
@@ -170,7 +171,7 @@ def oriented(components: Array) -> Array:
 
 
 def progress_bar(show: bool, description: str, total: int | None, unit: str = "block") -> Any:
-    """A bar for long work; one that is not shown costs nothing."""
+    """A progress bar; it costs nothing unless shown."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc=description, unit=unit, disable=not show)
@@ -180,5 +181,5 @@ def warn_not_converged(max_iter: int, worst: float, tol: float) -> None:
     warnings.warn(
         f"not converged after max_iter={max_iter} restarts: largest relative residual {worst:.1e}, tol={tol:.1e}",
         ConvergenceWarning,
-        stacklevel=4,  # through fit and its decorator, to the caller
+        stacklevel=4,  # the caller of fit and its decorator
     )

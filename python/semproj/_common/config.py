@@ -8,16 +8,16 @@ from importlib import metadata
 from typing import Any
 
 from .. import _core
-from .resources import available_threads
+from .resources import available_memory, available_threads
 
 
 def show_config(*, quiet: bool = False) -> dict[str, Any]:
-    """Print, and return, versions, instruction sets and threads: what a bug report needs.
+    """Print and return what a bug report needs: versions, instruction sets, threads, memory in bytes.
 
     Parameters
     ----------
     quiet : bool, default False
-        Only return.
+        Do not print.
 
     Examples
     --------
@@ -33,6 +33,7 @@ def show_config(*, quiet: bool = False) -> dict[str, Any]:
         "active_isa": _core.active_isa(),
         "supported_isas": _core.supported_isas(),
         "threads": available_threads(),
+        "memory": available_memory(),
         **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "safetensors")},
     }
     if not quiet:

@@ -1,4 +1,4 @@
-"""Lines of text files, perhaps compressed, and what could not be read of them."""
+"""Reads lines of text files, also compressed ones, and tells what it could not read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def numbered_lines(
 ) -> Iterator[tuple[int, str]]:
     """Lines without their ends, numbered from 1; ``.gz`` and ``.xz`` are unpacked.
 
-    Lines that are not UTF-8 are an error, or left out and told to `report`, by number.
+    Raises an error for a line that is not UTF-8, or leaves it out and calls `report` with its number.
     """
     number = 0
     with _open_binary(path) as file:

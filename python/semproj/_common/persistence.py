@@ -2,8 +2,8 @@
 
 The file's ``__metadata__`` holds ``semproj`` (the library's version), ``format``, ``model`` (JSON: class,
 parameters, scalars, parts), ``checksums`` (JSON: CRC-32 per tensor) and ``checksum`` (of the other entries).
-Composite models (an encoder) save their parts under a prefix. Writing goes to a temporary file in the same folder,
-which is renamed at the end: a crash leaves the old file or none.
+Composite models, such as encoders, save their parts under a prefix. A model is written to a temporary file in the
+same folder, which is then renamed: a crash leaves the old file or none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +31,7 @@ Arrays = dict[str, Array]
 
 
 class SavedModelError(ValueError):
-    """A file that is not a whole saved model of this library."""
+    """The file is not a complete model saved by this library."""
 
 
 class Persistent:
@@ -45,7 +45,7 @@ class Persistent:
     _parts: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to `path` (safetensors); an existing file is replaced in one step.
+        """Write the fitted model to a safetensors file, replacing an existing one in a single step.
 
         Parameters
         ----------
@@ -64,11 +64,11 @@ class Persistent:
 
     @classmethod
     def _blank(cls, **parameters: Any) -> Any:
-        """An object of these parameters, whose state is set next."""
+        """A new object with these parameters; its state is set next."""
         return cls(**parameters)
 
     def _restored(self) -> None:
-        """Called when everything is in its place again."""
+        """Called when state and parts are set."""
 
     def _get_state(self) -> Arrays:
         return {name: getattr(self, name) for name in self._arrays if getattr(self, name, None) is not None}
@@ -82,7 +82,7 @@ class Persistent:
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
-    """UTF-8 bytes of all strings, and where each of them begins and the last one ends."""
+    """The UTF-8 bytes of all strings, and the offsets where each begins and the last ends."""
     encoded = [string.encode() for string in strings]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(each) for each in encoded], out=offsets[1:])
@@ -97,18 +97,26 @@ def unpack_strings(text: Array, offsets: Array) -> list[str]:
     return [raw[begin:end].decode() for begin, end in pairwise(places)]
 
 
+Saveable = TypeVar("Saveable", bound=Persistent)
+_private: list[type[Persistent]] = []
+
+
+def saveable(cls: type[Saveable]) -> type[Saveable]:
+    """Let a class be saved and loaded that the package does not export."""
+    _private.append(cls)
+    return cls
+
+
 def _classes() -> dict[str, type[Persistent]]:
     """Classes by name: the library's own. Only these are ever made from a file."""
-    from .base import ViewProjection
-
     package = importlib.import_module(__package__.partition(".")[0])
     public = (getattr(package, name) for name in package.__all__)
     own = [each for each in public if isinstance(each, type) and issubclass(each, Persistent)]
-    return {each.__name__: each for each in (*own, ViewProjection)}
+    return {each.__name__: each for each in (*own, *_private)}
 
 
 def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
-    """The JSON description of a model; its arrays are added to `arrays` under the prefix."""
+    """Describe a model for JSON, and add its arrays to `arrays` under the prefix."""
     name = type(model).__name__
     if isinstance(model, Persistent):
         model._check_saveable()
@@ -130,7 +138,7 @@ def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """What JSON can hold: numbers of NumPy as those of Python, tuples and sets as lists, also inside of others."""
+    """Turn a value into what JSON can hold: NumPy's numbers into Python's, tuples and sets into lists."""
     if isinstance(value, np.generic):
         value = value.item()
     elif isinstance(value, Mapping):
@@ -147,7 +155,7 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def write_file(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
-    """Write arrays and a JSON description beside the place and rename them into it."""
+    """Write arrays and a JSON description to a temporary file, and rename it to `path`."""
     from safetensors.numpy import save_file
 
     metadata = {
@@ -175,13 +183,13 @@ def write_file(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     """Load a model saved by ``save``.
 
-    Arrays are memory-mapped, read-only: a model larger than memory loads, and several processes share it.
+    Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it.
 
     Parameters
     ----------
     path : path-like
     verify : bool, default True
-        Read the arrays once and compare their checksums. False opens even a huge file at once.
+        Read the arrays once to compare their checksums. Without it even a huge file opens at once.
 
     Returns
     -------
@@ -190,7 +198,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     Raises
     ------
     SavedModelError
-        The file is truncated, corrupted or not one of this library's.
+        The file is truncated, corrupted or not from this library.
     """
     path = Path(path)
     arrays, description = read_file(path, verify=verify)
@@ -201,7 +209,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
 
 
 def read_file(path: Path, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays, memory-mapped, and the description that :func:`write_file` wrote."""
+    """The memory-mapped arrays and the description that :func:`write_file` wrote."""
     arrays, metadata = _read(path)
     if "semproj" not in metadata:
         raise SavedModelError(f"{path}: a safetensors file, but not a model saved by semproj")
@@ -256,7 +264,7 @@ _DTYPES = {
 
 
 def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
-    """Memory-map the tensors of a safetensors file, checking every offset before it is used."""
+    """Memory-map the tensors of a safetensors file; check every offset before use."""
     size = path.stat().st_size
     with open(path, "rb") as file:
         head = file.read(8)
@@ -294,7 +302,7 @@ def _tensor(dtype: str, shape: list[int], data_offsets: list[int]) -> tuple[str,
 
 
 def checksum(array: Array) -> int:
-    """CRC-32 of an array: its dtype and shape, then its bytes."""
+    """CRC-32 of an array's dtype and shape, then of its bytes."""
     start = zlib.crc32(f"{array.dtype.str} {array.shape}".encode())
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, start)
 

@@ -1,53 +1,35 @@
-"""How many threads a call uses, and BLAS held to one thread while ours call it."""
+"""How many threads and how much memory a call may use; BLAS on one thread while our threads call it."""
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
+
+import joblib  # scikit-learn has imported it already
 
 from .. import _core
 
 Result = TypeVar("Result")
 
 _ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
-
-
-def _cgroup_cpus() -> float:
-    """CPUs that the control group's quota allows; infinity without a quota."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:  # version 2
-            quota, period = file.read().split()[:2]
-    except (OSError, ValueError):
-        try:
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:  # version 1
-                quota = file.read().strip()
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
-                period = file.read().strip()
-        except OSError:
-            return math.inf
-    if quota in ("max", "-1") or not quota.isdigit() or not period.isdigit() or int(period) == 0:
-        return math.inf
-    return int(quota) / int(period)
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def available_threads() -> int:
-    """Threads to use by default: environment, then affinity and control-group quota.
-
-    ``SEMPROJ_NUM_THREADS`` comes before ``OMP_NUM_THREADS``; both are read at every call.
-    """
+    """Default thread count: SEMPROJ_NUM_THREADS, OMP_NUM_THREADS, or what affinity and control groups allow."""
     for name in _ENVIRONMENT:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value:
             if not value.isdecimal() or int(value) < 1:
                 raise ValueError(f"{name}: expected a positive integer, got {value!r}")
             return int(value)
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return max(1, min(affinity, math.ceil(_cgroup_cpus()) if math.isfinite(_cgroup_cpus()) else affinity))
+    return int(joblib.cpu_count())
 
 
 def resolve_threads(n_threads: int | None) -> int:
@@ -68,8 +50,8 @@ def resolve_threads(n_threads: int | None) -> int:
 class _SingleThreadedBlas:
     """Counts the calls that need BLAS on one thread; the first sets the limit, the last restores it.
 
-    BLAS libraries keep their thread count per process, so overlapping calls from several Python threads must
-    not restore each other's setting half-way.
+    BLAS libraries have one thread count per process, so overlapping calls from several Python threads must not
+    restore each other's setting half-way.
     """
 
     def __init__(self) -> None:
@@ -80,7 +62,7 @@ class _SingleThreadedBlas:
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
-        # A lock held by a thread that does not exist here would never be released.
+        # If a thread that is not in the child held the lock, nobody would release it.
         self._lock = threading.Lock()
 
     def enter(self) -> None:
@@ -107,7 +89,7 @@ class _SingleThreadedBlas:
 
 
 def _let_any_thread_set_limits() -> None:
-    """Newer threadpoolctl lets only the thread that first set a limit change it, and ignores others silently.
+    """Newer versions of threadpoolctl silently ignore all threads but the one that first set a limit.
 
     The first and the last of our calls may come from different threads; our own lock keeps them in order.
     """
@@ -121,9 +103,9 @@ _blas = _SingleThreadedBlas()
 
 
 def interruptible(function: Callable[..., Result], *args: Any) -> Result:
-    """Call a long function that releases the GIL so that Ctrl-C is noticed at once.
+    """Call a long function, which releases the GIL, so that Ctrl-C is noticed at once.
 
-    It runs on a thread of its own, which is left to end by itself after an interrupt.
+    It runs on a thread of its own; after an interrupt, that thread is left to end by itself.
     """
     outcome: list[Any] = []
 
@@ -145,7 +127,7 @@ def interruptible(function: Callable[..., Result], *args: Any) -> Result:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Within it our kernels may call BLAS, which runs on the calling thread: bits never depend on its pool."""
+    """Let our kernels call BLAS, which runs on the calling thread alone: bits do not depend on its pool."""
     _blas.enter()
     try:
         yield
@@ -153,6 +135,36 @@ def single_threaded_blas() -> Iterator[None]:
         _blas.leave()
 
 
+def available_memory() -> int:
+    """Bytes that this process may use: the machine's memory, or the smallest limit of its control groups."""
+    return min([os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), *_memory_limits()])
+
+
 def half_of_memory() -> int:
-    """What a solver may use when it is not told: half of the machine's memory, in bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    """Bytes that a solver may use if it is not told: half of :func:`available_memory`."""
+    return available_memory() // 2
+
+
+def _memory_limits() -> Iterator[int]:
+    """Limits of the process's control group and of those above it. "No limit" is a huge one in version 1."""
+    try:
+        lines = _OWN_CGROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, own = line.split(":", 2)
+        if not controllers:
+            root, name = _CGROUPS, "memory.max"  # version 2
+        elif "memory" in controllers.split(","):
+            root, name = _CGROUPS / "memory", "memory.limit_in_bytes"  # version 1
+        else:
+            continue
+        # In a container the path may be the host's: then only the root is here, and has the container's limit.
+        path = PurePosixPath(own.lstrip("/"))
+        for group in (path, *path.parents):
+            try:
+                limit = (root / group / name).read_text().strip()
+            except OSError:
+                continue
+            if limit.isdecimal():
+                yield int(limit)

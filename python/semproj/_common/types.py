@@ -1,4 +1,4 @@
-"""Names for types that signatures share."""
+"""Types that signatures share."""
 
 from __future__ import annotations
 

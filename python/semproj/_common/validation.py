@@ -1,4 +1,4 @@
-"""Arguments checked once, in words a user understands. The bindings check again, for memory safety only."""
+"""Checks arguments once, with messages for users. The bindings check again, for memory safety only."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from .types import Array
 
 _DATA_DTYPES = (np.float32, np.float64, np.int32)
 
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def keeps_previous_fit(method: Method) -> Method:
-    """A fitting method that fails, or is interrupted, leaves the estimator as it was before."""
+    """Leave the estimator as it was if its fitting method fails or is interrupted."""
 
     @functools.wraps(method)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,9 +82,9 @@ def _interval(low: float, high: float | None) -> str:
 
 
 def seed_key(random_state: Any) -> int:
-    """The 64-bit key of the random numbers: an integer is its own key, None draws a fresh one.
+    """The 64-bit key of random numbers: an integer is its own key, None draws a new one.
 
-    A ``numpy.random.RandomState`` or ``Generator`` gives (and advances by) one draw.
+    A ``numpy.random.RandomState`` or ``Generator`` gives one draw, and moves on.
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -102,7 +101,7 @@ def seed_key(random_state: Any) -> int:
 
 
 def as_csr(x: Any, name: str = "X") -> Any:
-    """A scipy CSR matrix that shares the caller's memory when it already is one."""
+    """A scipy CSR matrix; it shares the caller's memory if that is one already."""
     if sp.issparse(x):
         if len(x.shape) != 2:
             raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
@@ -123,9 +122,9 @@ def as_csr(x: Any, name: str = "X") -> Any:
 
 
 def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> None:
-    """Offsets and indices within bounds. scipy's own loops trust them, so this comes before any of them.
+    """Check that offsets and indices are in bounds, before any loop of scipy's, which trust them.
 
-    Without `ranges` the indices of a CSR matrix are left to the kernel that reads them next.
+    Without `ranges` the kernel that reads the indices of a CSR matrix next must check them.
     """
     if not sp.issparse(x) or len(x.shape) != 2:
         return
@@ -137,20 +136,21 @@ def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> None:
         if indptr[-1] > min(len(x.indices), len(x.data)):
             raise ValueError(f"{name}: indptr points outside of indices and data")
         if ranges or x.format != "csr":
-            _check_range(x.indices[: indptr[-1]], minor, name)
+            check_range(x.indices[: indptr[-1]], minor, name)
     elif x.format == "coo":
-        _check_range(x.row, x.shape[0], name)
-        _check_range(x.col, x.shape[1], name)
+        check_range(x.row, x.shape[0], name)
+        check_range(x.col, x.shape[1], name)
 
 
-def _check_range(indices: Array, size: int, name: str) -> None:
+def check_range(indices: Array, size: int, name: str) -> None:
+    """Check that indices are from 0 to size - 1."""
     if len(indices) and (indices.min() < 0 or indices.max() >= size):
         bad = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise ValueError(f"{name}: index {bad} is out of range for a dimension of {size}")
 
 
 def without_duplicates(x: Any) -> Any:
-    """Entries of one cell added up: the weight of a sum is not the sum of weights. No copy when there are none."""
+    """Add up the entries of each cell: the weight of a sum is not the sum of weights. Copies only if it must."""
     if x.has_canonical_format:
         return x
     x = x.copy()
@@ -159,7 +159,7 @@ def without_duplicates(x: Any) -> Any:
 
 
 def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
-    """CSR matrices whose rows belong together, one per language; with one vocabulary or each with its own."""
+    """CSR matrices with aligned rows, one per language, which share a vocabulary or have their own."""
     if sp.issparse(X) or not isinstance(X, Sequence):
         raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
     if not X:
@@ -175,7 +175,7 @@ def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
 
 
 def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
-    """Two or more aligned views of finite numbers in one floating dtype, sorted, none of them empty."""
+    """Two or more aligned views that are finite, not empty, sorted and of one floating dtype."""
     views = aligned_views(X, shared_columns=shared_columns)
     if len(views) < 2:
         raise ValueError("X: expected at least two matrices, one per language, got 1")
@@ -196,10 +196,7 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
 
 
 def as_counts(x: Any, name: str = "X") -> Any:
-    """A CSR matrix of finite numbers as token weights: float32, at least 0, int32 indices, no stored zeros.
-
-    A copy only where something must change.
-    """
+    """Token weights as CSR: float32, at least 0, int32 indices, no zeros stored. Copies only if it must."""
     data = x.data
     if len(data) and not (data.min() >= 0 and data.max() < np.inf):
         if not np.isfinite(data).all():
@@ -221,7 +218,7 @@ def as_counts(x: Any, name: str = "X") -> Any:
 
 
 def core_csr(x: Any, name: str = "X") -> _core.Csr:
-    """Hand a CSR matrix to the kernels; only arrays of a foreign dtype or layout are copied."""
+    """A CSR matrix for the kernels. Copies only arrays whose dtype or layout they do not know."""
     x = as_csr(x, name)
     data = x.data
     if data.dtype not in _DATA_DTYPES or not data.dtype.isnative:
@@ -229,12 +226,8 @@ def core_csr(x: Any, name: str = "X") -> _core.Csr:
     indices = x.indices
     if indices.dtype not in (np.int32, np.int64):
         indices = indices.astype(np.int64)
-    return _core.Csr(
-        np.ascontiguousarray(x.indptr, dtype=np.int64),
-        np.ascontiguousarray(indices),
-        np.ascontiguousarray(data),
-        x.shape[1],
-    )
+    indptr = np.ascontiguousarray(x.indptr, dtype=np.int64)
+    return _core.Csr(indptr, np.ascontiguousarray(indices), np.ascontiguousarray(data), x.shape[1])
 
 
 def _kernel_dtype(data: Array, name: str) -> Any:
@@ -251,7 +244,7 @@ def _kernel_dtype(data: Array, name: str) -> Any:
 
 
 def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
-    """The caller's output buffer, or a fresh one."""
+    """The caller's output buffer, checked, or new memory."""
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray):

@@ -1,4 +1,4 @@
-"""What models of words share: finding words, and how similar some words are to others."""
+"""What models of words share: they find words, and say how similar words are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPACES = re.compile(r"[\s_]+")
 
 
 def normal_word(word: str) -> str:
-    """A word as thesauri spell it here: NFKC, lower case, single spaces for underscores and white space.
+    """Spell a word as thesauri here do: NFKC, lower case, single spaces for underscores and white space.
 
     Examples
     --------
@@ -32,14 +32,14 @@ def normal_word(word: str) -> str:
 
 
 class UnknownWordError(KeyError):
-    """A word that a thesaurus, or a model of its words, does not have."""
+    """A thesaurus, or a model of its words, does not have this word."""
 
     def __str__(self) -> str:  # KeyError would quote the message
         return str(self.args[0])
 
 
 def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
-    """The number of a word as it is spelt, or else of its normal spelling; None if there is neither."""
+    """The number of a word as it is spelt, or else in its normal spelling; None if neither is known."""
     if not isinstance(word, str):
         return None
     place = vocabulary.get(word)
@@ -47,13 +47,13 @@ def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
 
 
 def cosines(left: Array, right: Array) -> Array:
-    """Of unit rows, each with each; the same bits whatever the other rows are."""
+    """Cosines of all pairs of unit rows. The bits of one do not depend on the other rows."""
     scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
     return scores
 
 
 def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
-    """A matrix of scores without the axis of what is a single word; a float if both are."""
+    """Drop the axis of a single word from a matrix of scores; a float if both are single words."""
     if isinstance(b, str):
         scores = scores[:, 0]
     if isinstance(a, str):
@@ -62,7 +62,7 @@ def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> A
 
 
 class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
-    """What models of the words of a thesaurus share: finding words, and saving them."""
+    """A model of the words of a thesaurus: it finds them, and saves them."""
 
     words_: list[str]
     vocabulary_: dict[str, int]
@@ -76,7 +76,7 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
         self.vocabulary_ = {word: place for place, word in enumerate(self.words_)}
 
     def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
-        """The numbers of words, or of the one word; unknown ones of a sequence may be skipped."""
+        """The numbers of words, or of one word. Unknown words of a sequence may be skipped."""
         check_choice(unknown, "unknown", UNKNOWN)
         places = []
         for word in [words] if isinstance(words, str) else words:
@@ -101,7 +101,7 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
 
 
 class SimilarityModel(WordModel):
-    """A model with one measure of how similar words are; a subclass has it for numbers of words."""
+    """A model that says how similar two words are. Subclasses define it for numbers of words."""
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str], *, unknown: str = "error") -> Any:
         """How similar each word of `a` is to each of `b`: near 1 for synonyms, near -1 for antonyms.
@@ -110,11 +110,11 @@ class SimilarityModel(WordModel):
         ----------
         a, b : str or sequence of str
         unknown : {"error", "skip"}, default "error"
-            Words that the thesaurus lacks raise `UnknownWordError`, or have no row or column in the result.
+            Words that the thesaurus lacks raise `UnknownWordError`, or get no row or column in the result.
 
         Returns
         -------
-        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        float, or array of shape (len(a), len(b)) without the axis of a single word
         """
         check_is_fitted(self, "vocabulary_")
         rows, columns = self._places(a, "a", unknown), self._places(b, "b", unknown)

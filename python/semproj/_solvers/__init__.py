@@ -1,1 +1,1 @@
-"""Numerical methods that two or more models use."""
+"""Numerical methods that several models use."""

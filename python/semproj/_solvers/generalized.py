@@ -1,15 +1,15 @@
 """Generalised eigenproblems S v = lambda N v, with S = M'M sparse and N positive definite.
 
-Ways to a symmetric problem that ``_krylov`` can solve:
+Each class turns one into a symmetric problem that ``krylov`` can solve:
 
     Whitened       A = L^-1 S L^-T with N = L L', and v = L^-T w: 2 p^2 flops a column, for p terms
-    Crossed        the same for S that only links two views, solved on one side
+    Crossed        the same for an S that only links two views, solved on the side of one
     DocumentSide   B = M N^-1 M' and v = N^-1 M'u / sqrt(lambda), with N = E'E + ridge I solved by
       Woodbury            a factor of E E' + ridge I, where there are fewer rows than terms
       ConjugateGradient   products alone, where neither matrix fits in memory
 
-In each of them v'Nv = 1. Dense matrices are summed in double (``kernels/gram``); factors and products are in the
-dtype of the data.
+All give v'Nv = 1. Dense matrices are summed in double (``kernels/gram``); factors and products have the dtype of
+the data.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
-from .._common.resources import resolve_threads
 from .._common.types import Array
-from .._common.validation import check_integer, check_positive, check_real, core_csr
-from .krylov import Eigen, Operator, block_width, leading_eigenvectors, product
+from .._common.validation import check_positive, core_csr
+from .krylov import Eigenpairs, Operator, block_width, check_parameters, leading_eigenvectors, product
 from .svd import SparseOperator
 
 
 class Eigensolving:
-    """The parameters of the solver that OPCA, CCA and DDA share, and the call they lead to."""
+    """OPCA, CCA and DDA share these parameters, their checks, and the call of the solver."""
 
     n_components: int
     gamma: float
@@ -39,17 +38,12 @@ class Eigensolving:
     n_threads: int | None
 
     def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
+        check_parameters(self)
         check_positive(self.gamma, "gamma")
-        check_real(self.tol, "tol", low=0)
-        check_integer(self.max_iter, "max_iter", low=1)
-        if self.max_memory is not None:
-            check_integer(self.max_memory, "max_memory", low=1)
-        resolve_threads(self.n_threads)
 
     def _leading(
         self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any
-    ) -> Eigen:
+    ) -> Eigenpairs:
         return leading_eigenvectors(
             operator,
             rank,
@@ -65,7 +59,7 @@ class Eigensolving:
 
 
 def ridged_gram(X: Any, ridge: float, n_threads: int, columns: Any = None) -> Array:
-    """Lower triangle of X'X + ridge I, dense. `columns` is X' by rows, if the caller has it."""
+    """The lower triangle of X'X + ridge I, dense. `columns` is X' as CSR, if the caller has it."""
     size = X.shape[1]
     out = np.zeros((size, size), X.dtype)
     columns = X.T.tocsr() if columns is None else columns
@@ -75,7 +69,7 @@ def ridged_gram(X: Any, ridge: float, n_threads: int, columns: Any = None) -> Ar
 
 
 class BlockFactor:
-    """L of a block-diagonal N = L L'. The blocks are factored in place; their upper triangles are never read."""
+    """L of a block-diagonal N = L L'. Factors the blocks in place, and never reads their upper triangles."""
 
     def __init__(self, blocks: Sequence[Array], n_threads: int) -> None:
         self.blocks = list(blocks)
@@ -162,22 +156,22 @@ class Whitened:
 
         A = self.signal.dense()
         A[np.arange(self.size), np.arange(self.size)] += self.ridge
-        for _ in range(2):  # A is symmetric: its rows after its columns
+        for _ in range(2):  # the columns, then the rows, as A is symmetric
             for part, block in zip(self.factor.slices, self.factor.blocks, strict=True):
                 A[part] = solve_triangular(block.astype(np.float64), A[part], lower=True)
             A = A.T.copy()
         return (A + A.T) / 2
 
     def vectors(self, W: Array, values: Array) -> Array:
-        """v of the eigenvectors w, as columns."""
+        """The v of eigenvectors w, as columns."""
         return self.factor.solve(np.array(W, order="C"), transpose=True)
 
 
 class Crossed:
     """A = K'K for K = L_1^-1 M_1'M_2 L_2^-T: the correlations between two views are the singular values of K.
 
-    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each of them once, squared,
-    on one view's side only: half the basis, and half the steps.
+    The eigenvalues of S = [0 M_1'M_2; M_2'M_1 0] come in pairs of either sign. A has each pair once, squared, on
+    the side of one view: this halves the basis and the steps.
     """
 
     def __init__(
@@ -199,7 +193,7 @@ class Crossed:
         return _by_products(self)
 
     def vectors(self, W: Array, values: Array) -> Array:
-        """v of the eigenvectors w, as columns: both views below each other, each with half of v'Nv."""
+        """The v of eigenvectors w, as columns: one view above the other, each with half of v'Nv."""
         X = self.factors[1].solve(np.array(W, order="C"), transpose=True)
         Y = self._cross(X) * _inverse_roots(values, self.dtype)
         self.factors[0].solve(Y, transpose=True)
@@ -210,17 +204,17 @@ class Crossed:
         return self.factors[0].solve(self.first.left(self.second.right(X)), transpose=False)
 
 
-class Solver(Protocol):
-    """N^-1 for a block of right-hand sides."""
+class NoiseSolver(Protocol):
+    """Solves with N for a block of right-hand sides."""
 
     def solve(self, X: Array) -> Array:
         """N^-1 X, in new memory."""
 
 
 class DocumentSide:
-    """B = M N^-1 M', for M = the rows of documents."""
+    """B = M N^-1 M', where the rows of M are documents."""
 
-    def __init__(self, documents: SparseOperator, noise: Solver) -> None:
+    def __init__(self, documents: SparseOperator, noise: NoiseSolver) -> None:
         self.documents = documents
         self.noise = noise
         self.size, self.dtype, self.n_threads = documents.long, documents.dtype, documents.n_threads
@@ -235,7 +229,7 @@ class DocumentSide:
         return _by_products(self)
 
     def vectors(self, U: Array, values: Array) -> Array:
-        """v of the eigenvectors u, as columns. Zero where the eigenvalue is."""
+        """The v of eigenvectors u, as columns; zero where the eigenvalue is zero."""
         vectors: Array = self.noise.solve(self.documents.left(U)) * _inverse_roots(values, self.dtype)
         return vectors
 
@@ -259,7 +253,7 @@ class Woodbury:
 class ConjugateGradient:
     """N^-1 by conjugate gradients, preconditioned with the diagonal, for N = E'E + ridge I.
 
-    About sqrt(condition) products with E and E' each; all columns go together until the last has converged.
+    Takes about sqrt(condition) products with E and with E'. Columns go together until all have converged.
     """
 
     MAX_STEPS = 500
@@ -283,7 +277,7 @@ class ConjugateGradient:
                 return Z
             Q = self.E.apply(P, np.empty_like(P))
             Q += self.ridge * P
-            # A column that is done has nothing left to divide by.
+            # For a column that is done this would be 0 / 0.
             step = np.divide(rho, _dots(P, Q), out=np.zeros_like(rho), where=rho > 0).astype(X.dtype)
             Z += step * P
             residual -= step * Q
@@ -306,7 +300,7 @@ def _by_products(operator: Any) -> Array:
 
 
 def _inverse_roots(values: Array, dtype: np.dtype[Any]) -> Array:
-    """1 / sqrt, and 0 where rounding is all there is."""
+    """1 / sqrt(values), or 0 where a value is only rounding."""
     present = values > values.max(initial=0.0) * np.finfo(dtype).eps
     roots = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present)
     return roots.astype(dtype)

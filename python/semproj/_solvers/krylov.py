@@ -1,11 +1,11 @@
 """Leading eigenvectors of a symmetric operator, by block Krylov iteration.
 
-An orthonormal basis V of the block Krylov space span{Q, AQ, A^2 Q, ...} is grown, the small matrix T = V'AV
-solved, and the best Ritz vectors taken. ``randomized`` stops when the basis is full (Musco and Musco 2015);
+We grow an orthonormal basis V of the block Krylov space span{Q, AQ, A^2 Q, ...}, solve the small eigenproblem of T
+= V'AV and take the best Ritz vectors. ``randomized`` stops when the basis is full (Musco and Musco 2015);
 ``lanczos`` restarts it with the Ritz vectors (thick restart) until ``|A v - theta v| <= tol * theta`` for all.
 
-Cost for an operator of size p, basis m in blocks of b: m/b products with A of b columns, about 2 p m^2 flops of
-orthogonalisation in matrix products, O(m^3) for T. Memory: p m + 4 p b elements and what A needs.
+For an operator of size p and a basis of m columns in blocks of b this costs m/b products with A of b columns,
+about 2 p m^2 flops to orthogonalise by matrix products, and O(m^3) for T. Memory: p m + 4 p b elements and A.
 
 Products are in the operator's dtype, but T, Gram matrices and every sum over the long dimension are double. All
 products run in fixed blocks, so the bits do not depend on the number of threads.
@@ -19,24 +19,35 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
-from .._common.resources import interruptible
+from .._common.resources import interruptible, resolve_threads
 from .._common.types import Array
+from .._common.validation import check_integer, check_real
 
-DENSE = 256  # an operator up to this size is solved whole: it takes milliseconds
+DENSE = 256  # solve operators up to this size whole: it takes milliseconds
 
 
 def block_width(rank: int) -> int:
-    """Columns multiplied together: many blocks make a good Krylov space, wide ones make speed."""
+    """How many columns to multiply at a time: many blocks make a good Krylov space, wide ones are fast."""
     return min(64, max(16, -(-rank // 128) * 16))
 
 
 def basis_size(rank: int) -> int:
-    """Columns of the basis: on flat spectra, where it matters, this captures what six power iterations would."""
+    """How many columns the basis has: enough to capture, of flat spectra, what six power iterations would."""
     return max(5 * rank // 2 + 2 * block_width(rank), rank + 12 * block_width(rank))
 
 
+def check_parameters(model: Any) -> None:
+    """Check the parameters that all models of this solver have."""
+    check_integer(model.n_components, "n_components", low=1)
+    check_real(model.tol, "tol", low=0)
+    check_integer(model.max_iter, "max_iter", low=1)
+    if model.max_memory is not None:
+        check_integer(model.max_memory, "max_memory", low=1)
+    resolve_threads(model.n_threads)
+
+
 class Operator(Protocol):
-    """A symmetric positive semi-definite matrix A that is known by its products."""
+    """A symmetric positive semi-definite matrix A, known by its products."""
 
     size: int
     dtype: np.dtype[Any]
@@ -46,11 +57,11 @@ class Operator(Protocol):
         """out = A V."""
 
     def dense(self) -> Array:
-        """A itself, in double; asked for when it is small."""
+        """A itself, in double. Called only if it is small."""
 
 
 @dataclass
-class Eigen:
+class Eigenpairs:
     """Eigenvalues (largest first), vectors as columns, relative residuals, whether tol was reached."""
 
     values: Array
@@ -72,7 +83,7 @@ class KrylovBasis:
         self.T = np.zeros((size, size))
         self.filled = 0  # columns of V
         self.expanded = 0  # of these, columns whose product with A is in T
-        self.neighbour = 0  # first column of V that A times the newest block can meet
+        self.neighbor = 0  # first column of V to which A times the newest block may not be orthogonal
         self.coupling = np.zeros((0, 0))  # R of A V = V T + Q R [0 .. 0 I]
         self._append(self._random(block))
 
@@ -81,18 +92,18 @@ class KrylovBasis:
         V, start, end = self.V, self.expanded, self.filled
         W = self.op.apply(V[:, start:end], np.empty((len(V), end - start), V.dtype))
         size = float(np.sqrt(np.max(np.einsum("ij,ij->j", W, W, dtype=np.float64), initial=0.0)))
-        # A V is in the span of V and the newest block, so A times that block meets only the block and its
-        # neighbour (all of V after a restart). The second pass, over all, removes what rounding left.
+        # A V is in the span of V and the newest block, so A times that block is orthogonal to all but the block
+        # and its neighbour (all of V after a restart). A second pass, over all of V, removes what rounding left.
         H = np.zeros((end, end - start))
-        H[self.neighbour :] = self._orthogonalize(W, self.neighbour, end)
+        H[self.neighbor :] = self._orthogonalize(W, self.neighbor, end)
         H += self._orthogonalize(W, 0, end)
-        self.neighbour = start
+        self.neighbor = start
         self.T[:end, start:end] = H
         self.T[start:end, :end] = H.T
         self.expanded = end
         Q, self.coupling = self._orthonormal(W, size)
         if len(self.coupling) and np.linalg.norm(self.coupling, axis=1).min() < 1e-2 * size:
-            # Normalising a short direction lifts its rounding errors, which are not orthogonal to V.
+            # Scaling up a short direction scales up its rounding errors, which are not orthogonal to V.
             self._orthogonalize(Q, 0, end)
             Q, R = self._orthonormal(Q, 1.0)
             self.coupling = R @ self.coupling
@@ -113,13 +124,13 @@ class KrylovBasis:
         return np.maximum(values, 0.0), S, residuals
 
     def restart(self, values: Array, S: Array) -> None:
-        """Keep only the Ritz vectors S, and go on from the residual block."""
+        """Keep only the Ritz vectors S, and continue from the residual block."""
         kept = S.shape[1]
         self.V[:, :kept] = self.combine(S)
         self.T[:] = 0.0
         self.T[np.arange(kept), np.arange(kept)] = values
         self.filled = self.expanded = kept
-        self.neighbour = 0
+        self.neighbor = 0
         self._append(self._next)
 
     def combine(self, S: Array) -> Array:
@@ -152,7 +163,7 @@ class KrylovBasis:
             largest = g[-1]
             if not largest > 0:
                 return np.empty((len(W), 0), W.dtype), np.empty((0, W.shape[1]))
-            # A Gram matrix sees only the upper half of the digits: weak directions are lifted step by step.
+            # A Gram matrix sees only the upper half of the digits, so we lift weak directions step by step.
             lengths = np.sqrt(np.maximum(g, 1e-13 * largest))
             Q = product(Q, E / lengths, n_threads)
             R = (E * lengths).T @ R
@@ -182,21 +193,20 @@ def leading_eigenvectors(
     key: int,
     progress: Any,
     offset: float = 0.0,
-) -> Eigen:
+) -> Eigenpairs:
     """The k leading eigenvectors, from a basis of `size` columns that grows `block` at a time.
 
-    `offset` is what was added to the eigenvalues to make them positive: residuals are relative to what is left
-    without it.
+    `offset` was added to the eigenvalues to make them positive: residuals are relative to eigenvalues without it.
     """
     if operator.size <= max(size, DENSE):
         values, vectors = interruptible(np.linalg.eigh, operator.dense())
         values, vectors = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k]
         vectors, values = complete(vectors.astype(operator.dtype), values, key)
-        return Eigen(values, np.ascontiguousarray(vectors), np.zeros(k), True, 0)
+        return Eigenpairs(values, np.ascontiguousarray(vectors), np.zeros(k), True, 0)
 
     basis = KrylovBasis(operator, size, block, key)
     restarts = 0
-    # A spectrum that falls fast is done before the basis is full.
+    # If the spectrum falls fast, we are done before the basis is full.
     look_at = 7 * k // 4 if solver == "lanczos" else size
     while True:
         growing = basis.grow()
@@ -208,7 +218,7 @@ def leading_eigenvectors(
         sizes = np.maximum(values[:k] - offset, 0.0)
         relative = residuals[:k] / np.maximum(sizes, np.finfo(np.float64).tiny)
         exact = not growing and basis._next.shape[1] == 0
-        reachable = np.finfo(operator.dtype).eps * values[0]  # what rounding in A V leaves
+        reachable = np.finfo(operator.dtype).eps * values[0]  # rounding in A V leaves this much
         converged = exact or bool((residuals[:k] <= np.maximum(tol * sizes, reachable)).all())
         if converged or (not growing and (solver == "randomized" or restarts >= max_restarts)):
             break
@@ -216,15 +226,15 @@ def leading_eigenvectors(
             room = size - basis._next.shape[1]
             basis.restart(values[:room], S[:, :room])
             restarts += 1
-    missing = k - min(k, len(values))  # an operator of lower rank has no more
+    missing = k - min(k, len(values))  # if A has a lower rank
     vectors = np.pad(basis.combine(S[:, :k]), ((0, 0), (0, missing)))
     values, relative = np.pad(values[:k], (0, missing)), np.pad(relative, (0, missing))
     vectors, values = complete(vectors, values, key)
-    return Eigen(values, vectors, relative, converged, restarts)
+    return Eigenpairs(values, vectors, relative, converged, restarts)
 
 
 def complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:
-    """Directions of singular value zero are arbitrary: make them orthonormal, whatever the rounding left there."""
+    """Directions of eigenvalue zero are arbitrary: replace what rounding left there by orthonormal ones."""
     k = len(values)
     norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64))
     eps = np.finfo(vectors.dtype).eps
@@ -236,6 +246,6 @@ def complete(vectors: Array, values: Array, key: int) -> tuple[Array, Array]:
     for _ in range(2):
         fill -= good @ (good.T @ fill)
         fill = np.linalg.qr(fill)[0]
-    # The kernels want contiguous rows; a choice of columns and a single column more may come without.
+    # The kernels want contiguous rows, which chosen or single columns may not have.
     completed = np.ascontiguousarray(np.concatenate([good, fill], axis=1), dtype=vectors.dtype)
     return completed, np.concatenate([values[~weak], np.zeros(k - good.shape[1])])

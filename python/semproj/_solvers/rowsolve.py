@@ -1,4 +1,4 @@
-"""Weighted row solves: the shared small factorisation, all factors whitened by it, and the rows."""
+"""Weighted row solves: factor the small matrix that all rows share, whiten all factors by it, solve the rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .._common.resources import single_threaded_blas
 from .._common.types import Array
 from .._common.validation import core_csr
 
-# Reciprocal conditions of the shared matrix. Whitening in float32 costs its condition in accuracy, whitening in
-# double and rounding the result only the root of it; below the second the rows are solved in double, and below the
+# Reciprocal conditions of the shared matrix. Whitening in float32 loses accuracy by its condition, whitening in
+# double and rounding the result only by the root of it. Below the second we solve the rows in double, below the
 # third the matrix counts as singular.
 _WHITEN_IN_FLOAT32 = 1e-1
 _SOLVE_IN_FLOAT32 = 1e-3
@@ -21,15 +21,15 @@ _CHUNK_ROWS = 1 << 14
 
 
 class RowSolver:
-    """Solves rows against fixed factors: what all rows share is done once, here.
+    """Solves rows against fixed factors, and does once what all rows share.
 
     Parameters
     ----------
     factors : contiguous array of shape (n_columns, n_components), float32 or float64
     missing_weight, reg : float
     n_threads : int
-    longest_short : int
-        For tests: overrides the number of entries up to which a row is solved through its own Gram matrix.
+    longest_short : int, default -1
+        For tests: solve rows with up to so many entries through their own Gram matrix. -1: the kernel decides.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class RowSolver:
         self.use(factors)
 
     def use(self, factors: Array) -> None:
-        """Take new factors; the memory of the old ones' table is used again.
+        """Take new factors, and use the memory of the old ones' table again.
 
-        Raises OverflowError for factors whose products are no numbers.
+        Raises OverflowError if products of factors are not finite.
         """
         shared = self._missing_weight * _core.table_gram(factors, self._n_threads)
         shared.flat[:: len(shared) + 1] += self._reg
@@ -63,9 +63,9 @@ class RowSolver:
                 self._inverse = _padded_square(inverse, factors.dtype)
 
     def solve(self, X: Any, out: Array, weights: Array | None = None) -> float:
-        """Solve all rows of the CSR matrix X into `out`; `weights` has one for each entry, None means 1.
+        """Solve all rows of the CSR matrix X into `out`; `weights` has one for each entry, None: all 1.
 
-        Returns the sum over rows of the least weighted squares with its ridge.
+        Returns the sum over rows of the least weighted squares with their ridge.
         """
         dtype = self._factors.dtype
         into = out if out.dtype == dtype else np.empty(out.shape, dtype)
@@ -105,8 +105,8 @@ def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
     if info != 0:
         return None, 0.0
     inverse, _ = lapack.dtrtri(lower, lower=1)
-    # Not LAPACK's estimate, which changes with the signs of components: a fitted model has them turned, and must
-    # solve its rows to the same bits.
+    # We do not take LAPACK's estimate, as it changes with the signs of components: a fitted model has turned them,
+    # and must solve its rows to the same bits.
     with np.errstate(over="ignore", invalid="ignore"):
         rcond = 1.0 / (_norm(shared) * _norm(inverse.T @ inverse))
     if not rcond >= _SINGULAR:
@@ -115,7 +115,7 @@ def _inverse_factor(shared: Array) -> tuple[Array | None, float]:
 
 
 def _whitened(factors: Array, inverse: Array, wide: bool, n_threads: int, memory: Array | None) -> Array:
-    """Rows L^-1 y, computed in double if `wide`, with zeros behind them; in `memory` if it fits."""
+    """Rows L^-1 y with zeros behind them, computed in double if `wide`, and put into `memory` if it fits."""
     n, k = factors.shape
     shape = (n, _core.padded(k))
     if memory is None or memory.shape != shape or memory.dtype != factors.dtype:

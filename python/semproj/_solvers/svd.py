@@ -1,10 +1,10 @@
 """Leading singular vectors of a sparse matrix.
 
-With M (long x short) the matrix or its transpose, perhaps centred, the eigenvectors of the short side's Gram
-operator A = M'M are found in a block Krylov space (``_krylov``), and turned into right singular vectors.
+Let M (long x short) be the matrix or its transpose, perhaps centred. We find the eigenvectors of the short side's
+Gram operator A = M'M in a block Krylov space (``krylov``), and turn them into right singular vectors.
 
-A product with A of b columns costs 4 z b flops for z non-zeros. Memory beside the basis: one transposed copy of
-the matrix and 2 chunk b elements, as M V is formed for a chunk of rows at a time.
+A product with A of b columns costs 4 z b flops for z non-zeros. As M V is formed for a chunk of rows at a time, we
+need memory for 2 chunk b elements and a transposed copy of the matrix, beside the basis.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import scipy.sparse as sp
 from .. import _core
 from .._common.types import Array
 from .._common.validation import core_csr
-from ..kernels import Projection
 from .krylov import complete, leading_eigenvectors, product
 
-CHUNK_ROWS = 8192  # of M V at a time, so that the product with M' finds them in the cache
+CHUNK_ROWS = 8192  # rows of M V at a time, so that the product with M' finds them in the cache
 
 
 @dataclass
-class Result:
+class SingularVectors:
     """Singular values (largest first), right vectors as rows, relative residuals, whether tol was reached."""
 
     singular_values: Array
@@ -36,9 +35,9 @@ class Result:
 
 
 class SparseOperator:
-    """The Gram operator M'M of M = S - A B' (long x short), S sparse and A B' a few rank-one terms that centre it.
+    """The Gram operator M'M of M = S - A B' (long x short): S is sparse, a few rank-one terms A B' centre it.
 
-    `shift` is (A, B) for X as it comes, in double; `transposed` says that M is X', and is by default what makes M
+    `shift` is (A, B) for X as it comes, in double. `transposed` says that M is X'; None chooses what makes M
     longer than wide. M V is formed for `chunk_rows` at a time.
     """
 
@@ -94,7 +93,7 @@ class SparseOperator:
         return out
 
     def dense(self) -> Array:
-        """M'M in double, for a short side that is small enough."""
+        """M'M in double, if the short side is small enough."""
         G = np.zeros((self.size, self.size))
         SA: Any = 0.0
         for begin, part, _ in self._chunks:
@@ -110,16 +109,22 @@ class SparseOperator:
     def _along(self, V: Array) -> Array | None:
         return None if self.shift is None else self.shift[1].T @ V
 
-    def _right(self, begin: int, part: Any, packed: Projection, along: Array | None, Y: Array) -> None:
+    def _right(self, begin: int, part: Any, packed: _core.PackedProjection, along: Array | None, Y: Array) -> None:
         self._multiply(part, packed, Y)
         if self.shift is not None and along is not None:
             Y -= (self.shift[0][begin : begin + len(Y)] @ along).astype(self.dtype)
 
-    def _pack(self, V: Array) -> Projection:
-        return Projection(V, self.dtype.name, self.n_threads)
+    def _pack(self, V: Array) -> _core.PackedProjection:
+        return _core.PackedProjection(V, self.dtype.name, self.n_threads)
 
-    def _multiply(self, S: Any, packed: Projection, out: Array, accumulate: bool = False) -> None:
-        _core.project(core_csr(S), packed._packed, out, None, False, accumulate, self.n_threads)
+    def _multiply(self, S: Any, packed: _core.PackedProjection, out: Array, accumulate: bool = False) -> None:
+        _core.project(core_csr(S), packed, out, None, False, accumulate, self.n_threads)
+
+
+def column_mean(X: Any) -> Array:
+    """The mean of the rows of a CSR matrix, in double."""
+    mean: Array = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]) / X.shape[0]
+    return mean
 
 
 def _rows_of(S: Any, begin: int, end: int) -> Any:
@@ -129,10 +134,10 @@ def _rows_of(S: Any, begin: int, end: int) -> Any:
     return sp.csr_matrix((S.data[at], S.indices[at], offsets), shape=(end - begin, S.shape[1]), copy=False)
 
 
-def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> Result:
+def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: Any) -> SingularVectors:
     """The k leading right singular vectors of the matrix behind `operator`, as rows.
 
-    From left vectors U they are M'U, solved once more for orthonormal directions.
+    If the solver found left vectors U, these are M'U, made orthonormal by one more small eigenproblem.
     """
     found = leading_eigenvectors(operator, k, key=key, **options)
     values, vectors = found.values, found.vectors
@@ -140,10 +145,10 @@ def leading_vectors(operator: SparseOperator, k: int, *, key: int, **options: An
         Z = operator.right(vectors)
         g, E = np.linalg.eigh(_core.tall_cross(Z, Z, operator.n_threads))
         values, E = np.maximum(g[::-1], 0.0), E[:, ::-1]
-        # Directions without a singular value become zero vectors here; complete fills them.
+        # Directions of singular value 0 become zero vectors here; `complete` replaces them.
         present = values > values.max(initial=0.0) * np.finfo(Z.dtype).eps ** 2
         scale = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=present & (values > 0))
         vectors, values = complete(product(Z, E * scale, operator.n_threads), values, key)
-    return Result(
+    return SingularVectors(
         np.sqrt(values), np.ascontiguousarray(vectors.T), found.residuals, found.converged, found.n_restarts
     )

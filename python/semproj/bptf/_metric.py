@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_positive, check_real
+from .._solvers.lbfgs import minimize_lbfgs
 
 
 def learn_metric(
@@ -23,7 +21,7 @@ def learn_metric(
     values: Any,
     reg: float = 1e-4,
     *,
-    centre: Any = None,
+    center: Any = None,
     symmetric: bool = True,
     max_iter: int = 500,
     tol: float = 1e-6,
@@ -33,7 +31,7 @@ def learn_metric(
 
     The linear metric of Zhang and others 2014, section 4.4. A minimises the mean of the squares of
     ``values - vectors[i] @ A @ vectors[j]`` over the cells, plus `reg` times the sum of the squares of
-    ``A - centre``, by L-BFGS. A step costs ``n_cells D + n_words D^2`` multiply-adds, twice: the gradient is
+    ``A - center``, by L-BFGS. A step costs ``n_cells D + n_words D^2`` multiply-adds, twice: the gradient is
     ``V' (E V)`` with the residuals as a sparse matrix E.
 
     Parameters
@@ -46,14 +44,14 @@ def learn_metric(
         What is known of each pair.
     reg : float, default 1e-4
         At least 0.
-    centre : array of shape (n_components, n_components), optional
-        What the ridge draws A to, and where it starts; by default zero. For a slice of BPTF it is the diagonal
-        matrix of the slice's perspective vector.
+    center : array of shape (n_components, n_components) or None
+        A starts here, and the ridge draws it here. None: zero. For a slice of BPTF, take the diagonal matrix of
+        the slice's perspective vector.
     symmetric : bool, default True
         Whether A is to be symmetric. Then it does not matter in which order a pair is given.
     max_iter : int, default 500
     tol : float, default 1e-6
-        The largest element of the gradient in the end, over that for ``A = 0``; over that at `centre` if ``A = 0``
+        The largest element of the gradient in the end, over that for ``A = 0``; over that at `center` if ``A = 0``
         has none. There is a warning when it stays larger.
     n_threads : int or None
 
@@ -78,7 +76,7 @@ def learn_metric(
     reg, tol = check_real(reg, "reg", low=0), check_positive(tol, "tol")
     check_integer(max_iter, "max_iter", low=1)
     threads = resolve_threads(n_threads)
-    zero = np.zeros((d, d)) if centre is None else _check_centre(centre, d, symmetric)
+    zero = np.zeros((d, d)) if center is None else _check_center(center, d, symmetric)
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(V)))])
     rows, cols, known = rows[order], cols[order], known[order]
@@ -98,23 +96,15 @@ def learn_metric(
         return float(left @ left) / n + reg * float(np.vdot(off, off)), gradient.ravel()
 
     with single_threaded_blas():
-        nothing, start = (float(np.abs(objective(A)[1]).max()) for A in (np.zeros(d * d), zero.ravel()))
-        scale = nothing or start
-        options = {"maxiter": max_iter, "gtol": tol * scale, "ftol": 0.0, "maxfun": 10 * max_iter}
-        found = minimize(objective, zero.ravel(), jac=True, method="L-BFGS-B", options=options)
-        steepest = float(np.abs(found.jac).max())
-    if not np.isfinite(found.fun):
-        raise ValueError("values: the squared error is not finite; values or vectors are too large")
-    if steepest > tol * scale:
-        advice = "a larger max_iter or reg" if found.nit >= max_iter else "a larger tol or reg"
-        warnings.warn(
-            f"the gradient is {steepest / scale:.1e} of that for A = {'0' if nothing else 'centre'} after "
-            f"{found.nit} steps, and was to be {tol:g}; {advice} may help",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    learnt: Array = found.x.reshape(d, d)
-    return learnt
+        nothing, at_start = (float(np.abs(objective(A)[1]).max()) for A in (np.zeros(d * d), zero.ravel()))
+        scale, scale_name = (nothing, "for A = 0") if nothing else (at_start, "for A = center")
+        try:
+            learnt = minimize_lbfgs(
+                objective, zero.ravel(), max_iter=max_iter, tol=tol, scale=scale, scale_name=scale_name
+            )
+        except ValueError:
+            raise ValueError("values: the squared error is not finite; values or vectors are too large") from None
+    return learnt.reshape(d, d)
 
 
 def _check_cells(vectors: Any, i: Any, j: Any, values: Any) -> tuple[Array, Array, Array, Array]:
@@ -145,10 +135,10 @@ def check_word_numbers(words: Any, name: str, n_words: int) -> Array:
     return found
 
 
-def _check_centre(centre: Any, d: int, symmetric: bool) -> Array:
-    found = np.array(centre, np.float64)
+def _check_center(center: Any, d: int, symmetric: bool) -> Array:
+    found = np.array(center, np.float64)
     if found.shape != (d, d) or not np.isfinite(found).all():
-        raise ValueError(f"centre: expected finite numbers of shape {(d, d)}, got shape {found.shape}")
+        raise ValueError(f"center: expected finite numbers of shape {(d, d)}, got shape {found.shape}")
     if symmetric and not np.array_equal(found, found.T):
-        raise ValueError("centre: expected a symmetric matrix, or symmetric=False")
+        raise ValueError("center: expected a symmetric matrix, or symmetric=False")
     return found

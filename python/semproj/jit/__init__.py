@@ -1,1 +1,1 @@
-"""Numba kernels, for loops whose inner function is the user's. Imported lazily: Numba is slow to load."""
+"""Loops around a user's function, compiled by Numba. Imported when used, as Numba is slow to load."""

@@ -1,8 +1,8 @@
 """A user's distance between two rows, inlined into the loops of retrieval.
 
-Distances are computed 64 corpus rows at a time for 8 queries, so that the corpus rows come from a near cache; each
-query keeps its k best in order. Tasks write only what they own, and a query sees the corpus in order: the result
-does not depend on the number of threads.
+A task takes 8 queries and 64 corpus rows at a time, so that the rows come from a near cache; each query keeps its
+k best in order. A task writes only what it owns, and a query sees the corpus in order: the result does not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -13,22 +13,17 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
-from semproj._common.types import Array
+from .._common.types import Array
+from ._loops import compiled, run
 
 _QUERIES, _ROWS = 8, 64
 TIE = 1e-6
 
 
-@functools.lru_cache(maxsize=64)
-def _compiled(function: Any) -> Any:
-    return function if isinstance(function, CPUDispatcher) else numba.njit(function)
-
-
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _insert(distances: Any, ids: Any, distance: Any, row: Any) -> None:  # pragma: no cover - compiled
-    """Into a list in order, its last element gives way; behind its equals, which came earlier."""
+    """Insert into a sorted list, behind equal distances, which came earlier; the last element drops out."""
     at = len(distances) - 1
     while at > 0 and distances[at - 1] > distance:
         distances[at], ids[at] = distances[at - 1], ids[at - 1]
@@ -62,7 +57,7 @@ def _rank_loop(function: Any) -> Any:
         for i in numba.prange(n):
             distance = function(first[i], second[i])
             bars[i] = distance + abs(distance) * TIE
-        # Each slice of queries counts for all columns in a row of its own.
+        # Each slice of queries counts for all columns, in a row of its own.
         slices = len(others)
         for s in numba.prange(slices):
             for i in range(n * s // slices, n * (s + 1) // slices):
@@ -102,15 +97,6 @@ def _count_loop(function: Any) -> Any:
     return loop
 
 
-def _run(loop: Any, n_threads: int, *arguments: Any) -> None:
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        loop(*arguments)
-    finally:
-        numba.set_num_threads(before)
-
-
 def _check(bad: Array) -> None:
     if bad.any():
         raise ValueError("metric: the function returned NaN or infinity")
@@ -123,7 +109,7 @@ def nearest(
     ids = np.full((len(queries), k), -1, np.int64)
     distances = np.full((len(queries), k), np.inf, np.float32)
     bad = np.zeros(len(queries) // _QUERIES + 1, np.bool_)
-    _run(_nearest_loop(_compiled(function)), n_threads, _plain(queries), _plain(corpus), ids, distances, bad)
+    run(_nearest_loop(compiled(function)), n_threads, _plain(queries), _plain(corpus), ids, distances, bad)
     _check(bad)
     return ids, distances
 
@@ -136,8 +122,8 @@ def partner_ranks(
     slices = min(n, 64)
     ranks, others = np.empty(n, np.int64), np.zeros((slices, n), np.int64)
     bad = np.zeros(slices, np.bool_)
-    loop = _rank_loop(_compiled(function))
-    _run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
+    loop = _rank_loop(compiled(function))
+    run(loop, n_threads, _plain(first), _plain(second), np.empty(n), ranks, others, bad)
     _check(bad)
     return ranks, 1 + others.sum(axis=0)
 
@@ -151,11 +137,11 @@ def rival_counts(
     rows: Array,
     n_threads: int,
 ) -> tuple[Array, Array]:
-    """Of each of the `rows`: how many of the first rows of the corpus are nearer to its query, how many tie."""
+    """For each of `rows`: how many of the first `rivals` corpus rows are nearer to its query, and how many tie."""
     nearer, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     bad = np.zeros(len(queries), np.bool_)
-    loop = _count_loop(_compiled(function))
-    _run(loop, n_threads, _plain(queries), _plain(corpus), rivals, starts, rows, nearer, tied, bad)
+    loop = _count_loop(compiled(function))
+    run(loop, n_threads, _plain(queries), _plain(corpus), rivals, starts, rows, nearer, tied, bad)
     _check(bad)
     return nearer, tied
 

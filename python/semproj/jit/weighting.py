@@ -7,19 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core.registry import CPUDispatcher
 
-from semproj._common.types import Array
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(function: Any) -> Any:
-    return function if isinstance(function, CPUDispatcher) else numba.njit(function)
+from .._common.types import Array
+from ._loops import compiled, run
 
 
 @functools.lru_cache(maxsize=64)
 def _loop(function: Any) -> Any:
-    """The loop with `function` inlined. One compiled loop per function and dtype."""
+    """The loop with `function` inlined, compiled once per function and dtype."""
 
     @numba.njit(nogil=True, parallel=True, fastmath=False)  # type: ignore[untyped-decorator]
     def loop(  # pragma: no cover - compiled
@@ -44,10 +39,4 @@ def weigh(
     n_threads: int,
 ) -> None:
     """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero."""
-    loop = _loop(_compiled(function))
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        loop(X.indptr, X.indices, X.data, document_frequency, n_documents, out)
-    finally:
-        numba.set_num_threads(before)
+    run(_loop(compiled(function)), n_threads, X.indptr, X.indices, X.data, document_frequency, n_documents, out)
