@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,40 +10,11 @@ import semproj as sj
 from semproj import BPTF, CosineSlice
 from semproj.bptf import _sampling
 from tests.support import same_bits
-from tests.support.interrupting import Stop, interrupted
+from tests.support.interrupting import interrupted
 from tests.support.relating import every_pair, model_of, planted, same_fit
 
 
 class TestChain:
-    def test_bits_for_any_number_of_threads(self):
-        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
-        models = [model_of(zeros=[1.0, 0.0], n_samples=5, n_threads=n).fit(slices) for n in (1, 2, 5)]
-        for other in models[1:]:
-            assert same_fit(models[0], other)
-
-    @pytest.mark.parametrize("stop_after", [7, 12])
-    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
-        """Left in the burn-in or later, within held-out cells and new zeros."""
-        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
-        settings = {"zeros": [1.0, 0.0], "burn_in": 9, "n_samples": 4, "thin": 2, "held_out": 0.1}
-        whole = model_of(**settings).fit(slices)
-        path = tmp_path / "state"
-        stop = model_of(**settings, checkpoint=path, checkpoint_every=1, callback=lambda p: p.sweep == stop_after)
-        stop.fit(slices)
-        sweeps = []
-        resumed = model_of(**settings, checkpoint=path, callback=lambda p: sweeps.append(p.sweep)).fit(slices)
-        assert sweeps == list(range(stop_after + 1, 18))
-        assert same_fit(whole, resumed)
-
-    def test_checkpoint_of_another_fit(self, tmp_path):
-        _, _, slices = planted()
-        path = tmp_path / "state"
-        model_of(n_samples=1, checkpoint=path).fit(slices)
-        with pytest.raises(ValueError, match=r"checkpoint: .* differs in random_state"):
-            model_of(n_samples=1, checkpoint=path, random_state=1).fit(slices)
-        with pytest.raises(ValueError, match=r"checkpoint: .* differs in slices"):
-            model_of(n_samples=1, checkpoint=path).fit(slices[:1])
-
     @pytest.mark.parametrize("seed", [None, 2**64 - 1, np.random.RandomState], ids=["none", "large", "state"])
     def test_goes_on_with_the_seed_it_began_with(self, tmp_path, seed):
         """Also to hold the same cells out, and to add the same words."""
@@ -117,21 +86,6 @@ class TestChain:
         with pytest.raises(ValueError, match=message):
             model_of(held_out=0.2, cells=cells).fit(slices)
 
-    def test_callback_ends_the_fit(self):
-        _, _, slices = planted()
-        seen = []
-
-        def callback(progress):
-            seen.append(progress.model.alpha_[-1])
-            return progress.sweep == 70
-
-        model = model_of(callback=callback).fit(slices)
-        assert model.n_iter_ == 70
-        assert len(model.samples_) == 10
-        assert seen == model.alpha_.tolist()
-        early = model_of(callback=lambda progress: True).fit(slices)
-        assert early.n_iter_ == len(early.samples_) == 1
-
     @pytest.mark.parametrize("d", [3, 16], ids=["padded", "not padded"])
     def test_a_callback_cannot_change_the_chain(self, d):
         """What a model has is a copy of the chain's, or a draw that is kept and cannot be written to."""
@@ -193,18 +147,6 @@ class TestChain:
         assert all(same_fit(models[sweep], expected[sweep]) for sweep in expected)
         assert same_fit(model, expected[9])
 
-    @pytest.mark.parametrize("error", [KeyboardInterrupt(), Stop()])
-    def test_a_fit_that_ends_by_an_error_leaves_the_last_one(self, error):
-        _, _, slices = planted()
-        model = model_of(n_samples=5).fit(slices)
-        before = {name: getattr(model, name) for name in (*BPTF._arrays, *BPTF._scalars)}
-        i, j = every_pair(60)
-        expected = model.predict(i, j)
-        for after in (1, 62):  # in the burn-in, and when draws were kept
-            interrupted(model.set_params(random_state=1), slices, after, error)
-            assert all(getattr(model, name) is value for name, value in before.items())
-            assert same_bits(model.predict(i, j), expected)
-
     @pytest.mark.parametrize("name", BPTF._arrays)
     def test_nor_does_one_that_ends_as_it_is_stored(self, name, monkeypatch):
         _, _, slices = planted()
@@ -222,29 +164,11 @@ class TestChain:
             model.fit(slices)
         assert model.__dict__ == before
 
-    def test_two_fits_at_once(self):
-        """In two Python threads, one of which has the pool: the same bits as one after the other."""
-        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
-
-        def fit(seed):
-            model = model_of(zeros=[1.0, 0.0], n_samples=20, random_state=seed, n_threads=2).fit(slices)
-            return model.add_words([sp.coo_array(np.eye(3, 60)), None])
-
-        expected = [fit(seed) for seed in (0, 1)]
-        with ThreadPoolExecutor(2) as pool:
-            for _ in range(3):
-                for found, alone in zip(pool.map(fit, (0, 1)), expected, strict=True):
-                    assert same_fit(found, alone)
-
     def test_thinning(self):
         _, _, slices = planted()
         all_of_them = model_of(n_samples=12).fit(slices)
         thinned = model_of(n_samples=4, thin=3).fit(slices)
         assert same_bits(all_of_them.samples_[2::3], thinned.samples_)
-
-    def test_progress(self, capsys):
-        model_of(n_samples=1, burn_in=1, progress=True).fit(planted()[2])
-        assert "BPTF" in capsys.readouterr().err
 
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     @pytest.mark.parametrize("asymmetric", [[], [1]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -267,50 +265,6 @@ def test_planted_antonyms_are_generalised():
     assert degrees[:6].min() > degrees[6:].max() + 0.3
 
 
-def test_same_bits_for_any_number_of_threads(given):
-    fits = [sj.MRLSA(6, relations=RELATIONS, random_state=3, n_threads=n).fit(given) for n in (1, 2, 5)]
-    for other in fits[1:]:
-        assert same_bits(fits[0].word_vectors_, other.word_vectors_)
-        assert same_bits(fits[0].relation_matrices_, other.relation_matrices_)
-
-
-def test_save_and_load(model, tmp_path):
-    model.save(tmp_path / "model.safetensors")
-    loaded = sj.load(tmp_path / "model.safetensors")
-    assert loaded.words_ == model.words_
-    assert same_bits(
-        loaded.degree(WORDS[:9], WORDS[9:18], "hypernym"), model.degree(WORDS[:9], WORDS[9:18], "hypernym")
-    )
-
-
-FITTED = ("word_vectors_", "relation_matrices_", "singular_values_", "objective_")
-
-
-def test_clone_and_pickle(given, model):
-    again = pickle.loads(pickle.dumps(model))
-    assert all(same_bits(getattr(again, name), getattr(model, name)) for name in FITTED)
-    assert again.top_words("word3", "hypernym") == model.top_words("word3", "hypernym")
-    fresh = clone(model)
-    assert fresh.get_params() == model.get_params()
-    assert not [name for name in vars(fresh) if name.endswith("_")]
-    fresh.fit(given)
-    assert all(same_bits(getattr(fresh, name), getattr(model, name)) for name in FITTED)
-
-
-def test_goes_on_from_a_checkpoint(given, tmp_path):
-    options = {"relations": RELATIONS, "tol": 0, "random_state": 0}
-    whole = sj.MRLSA(12, max_iter=6, **options).fit(given)
-    path = tmp_path / "state"
-    sj.MRLSA(12, max_iter=2, checkpoint=path, **options).fit(given)
-    resumed = sj.MRLSA(12, max_iter=6, checkpoint=path, **options).fit(given)
-    assert resumed.n_iter_ == whole.n_iter_ > 2
-    assert all(same_bits(getattr(resumed, name), getattr(whole, name)) for name in FITTED)
-    with pytest.raises(ValueError, match=r"checkpoint: .* belongs to another fit \(it differs in tensor\)"):
-        sj.MRLSA(12, scales={"antonym": 2.0}, checkpoint=path, **options).fit(given)
-    resumed.save(tmp_path / "model")
-    assert sj.load(tmp_path / "model").checkpoint is None
-
-
 @pytest.mark.parametrize("cls", [sj.MRLSA, sj.RawRelations])
 def test_a_failed_fit_leaves_the_previous_one(given, cls):
     fitted = cls(**({"n_components": 5, "random_state": 0} if cls is sj.MRLSA else {})).fit(given)
@@ -320,19 +274,6 @@ def test_a_failed_fit_leaves_the_previous_one(given, cls):
         fitted.set_params(**({} if cls is sj.MRLSA else {"relations": ("synonym", "x")})).fit(other)
     assert same_bits(fitted.degree("word1", WORDS, "antonym"), before)
     assert "word39" in fitted
-
-
-def test_an_interrupted_fit_leaves_the_previous_one(given, monkeypatch):
-    fitted = sj.MRLSA(5, random_state=0).fit(given)
-    before = fitted.degree("word1", WORDS, "antonym")
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("semproj.tucker._hooi.Hooi.sweep", stop)
-    with pytest.raises(KeyboardInterrupt):
-        fitted.fit(thesaurus(seed=1, words=30))
-    assert same_bits(fitted.degree("word1", WORDS, "antonym"), before)
 
 
 def test_numbers_of_numpy_and_sets_are_saved(given, tmp_path):

@@ -7,53 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import semproj as sj
 from semproj import SparseTensor, Tucker
 from semproj.tucker import _hooi
 from tests.support import same_bits
-from tests.support.interrupting import Stop, interrupted
 from tests.support.tensors import model_of, planted, sparse
-
-
-class TestStopping:
-    def setup_method(self):
-        self.X = sparse(planted((100, 90, 3), (25, 24, 3), noise=2.0, density=0.3))
-
-    def test_tol(self):
-        loose, tight = (Tucker((25, 24, 3), tol=t, max_iter=400, random_state=0).fit(self.X) for t in (1e-3, 1e-7))
-        for model, tol in ((loose, 1e-3), (tight, 1e-7)):
-            gains = np.diff(model.objective_) / model.objective_[:-1]
-            assert gains[-1] < tol
-            assert (gains[:-1] >= tol).all()
-        assert loose.n_iter_ < tight.n_iter_ < 400
-
-    def test_callback(self):
-        seen = []
-
-        def callback(progress):
-            seen.append((progress.sweep, progress.objective))
-            return progress.sweep == 3
-
-        model = Tucker((25, 24, 3), tol=0, callback=callback, random_state=0).fit(self.X)
-        assert model.n_iter_ == 3
-        assert seen == list(zip([1, 2, 3], model.objective_, strict=True))
-
-    def test_progress(self, capsys):
-        Tucker((25, 24, 3), max_iter=2, progress=True, random_state=0).fit(self.X)
-        assert "Tucker" in capsys.readouterr().err
-
-    @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
-    def test_an_interrupted_fit_leaves_the_previous_one(self, error):
-        first = sparse(planted((30, 20, 4), (4, 5, 4), noise=0.3))
-        model = Tucker((4, 5, 4), random_state=0).fit(first)
-        before, cells = dict(vars(model)), [[0, 29], [1, 19], [3, 0]]
-        values = model.reconstruct(cells)
-        interrupted(model.set_params(ranks=(25, 24, 3), tol=0), self.X, 2, error)
-        model.set_params(ranks=(4, 5, 4), tol=1e-5)
-        assert same_bits(model.reconstruct(cells), values)
-        assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
 
 
 class TestCheckpoint:
@@ -64,18 +23,6 @@ class TestCheckpoint:
         return Tucker(
             (25, 24, 3), **{"tol": 0, "max_iter": 7, "random_state": 0, "checkpoint": path, **parameters}
         )
-
-    @pytest.mark.parametrize("stop_after", [1, 2, 4, 7])
-    def test_goes_on_bit_for_bit(self, tmp_path, stop_after):
-        whole = self.model(None).fit(self.X)
-        path = tmp_path / "state"
-        self.model(path, callback=lambda progress: progress.sweep == stop_after).fit(self.X)
-        seen = []
-        resumed = self.model(path, callback=lambda progress: seen.append(progress.sweep)).fit(self.X)
-        assert seen == list(range(stop_after + 1, 8))
-        assert same_bits(whole.core_, resumed.core_)
-        assert same_bits(whole.objective_, resumed.objective_)
-        assert all(same_bits(a, b) for a, b in zip(whole.factors_, resumed.factors_, strict=True))
 
     @pytest.mark.parametrize(
         ("change", "what"),
@@ -135,19 +82,6 @@ class TestCheckpoint:
         lists[1][0][0] += 1
         with pytest.raises(ValueError, match=r"it differs in init"):
             self.model(path, init=lists).fit(self.X)
-
-    def test_a_folder_that_does_not_exist(self, tmp_path):
-        seen = []
-        with pytest.raises(FileNotFoundError, match=r"checkpoint: .*nowhere.*: its folder does not exist"):
-            self.model(tmp_path / "nowhere" / "state", callback=seen.append).fit(self.X)
-        assert not seen
-
-    def test_of_other_data(self, tmp_path):
-        path = tmp_path / "state"
-        self.model(path, max_iter=1).fit(self.X)
-        other = SparseTensor(self.X.coords, self.X.values * 2, self.X.shape)
-        with pytest.raises(ValueError, match=r"it differs in tensor"):
-            self.model(path).fit(other)
 
 
 class TestMemory:
@@ -220,7 +154,3 @@ class TestSaved:
         assert all(same_bits(a, b) for a, b in zip(loaded.factors_, model.factors_, strict=True))
         cells = [[0, 3], [1, 2], [3, 0]]
         assert same_bits(loaded.reconstruct(cells), model.reconstruct(cells))
-
-    def test_clone(self):
-        model = Tucker([4, 5, 4], max_iter=3, init="random")
-        assert clone(model).get_params() == model.get_params()

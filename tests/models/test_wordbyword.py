@@ -311,11 +311,6 @@ def test_save_load_clone_and_pickle(corpus, vocabulary, tmp_path):
     assert_same_model(fresh.fit(*corpus), model)
 
 
-def test_refit_is_fresh(corpus, model):
-    expected = clone(model).fit(*planted(9, n=200)[:2])
-    assert_same_model(model.fit(*planted(9, n=200)[:2]), expected)
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
@@ -413,25 +408,3 @@ def test_the_binding_checks_words_and_ranges():
 def test_progress(corpus, capsys):
     sj.WordByWord(model1_iter=2, hmm_iter=1, model1_tol=0.0, progress=True).fit(*corpus)
     assert "3/3" in capsys.readouterr().err
-
-
-def test_ctrl_c_ends_a_fit_and_keeps_the_previous_one(run_python):
-    done = run_python(
-        """
-        import os, signal, threading, time
-        import semproj as sj
-        from tests.models.test_wordbyword import planted
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        small, large = planted(n=100)[:2], planted(n=4000)[:2]
-        model = sj.WordByWord(n_threads=2).fit(*small)
-        before = model.translation_
-        model.set_params(model1_iter=100_000, model1_tol=0.0)
-        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        start = time.perf_counter()
-        try:
-            model.fit(*large)
-        except KeyboardInterrupt:
-            print("interrupted", model.translation_ is before, time.perf_counter() - start < 20)
-        """
-    )
-    assert done.stdout.split() == ["interrupted", "True", "True"]
