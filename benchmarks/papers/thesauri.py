@@ -20,9 +20,9 @@ The names in such a sum are those of `RESOURCES`:
 
 Tasks, by split (dev, whose figures settings may be chosen by, or test):
 
-    read_questions(data, split)     gre/{split}.txt; list of ClosestOpposite
+    read_questions(data, split)     gre/{split}.txt; list of ClosestOppositeQuestion
     read_antonyms(data, split)      antsyn/{adjective,noun,verb}-pairs: .train for a threshold, and .val on dev or
-                                    .test on test; pairs of WordPairs by part of speech
+                                    .test on test; pairs of AntonymPairs by part of speech
     read_relations(data, split)     semeval2012/Phase2Answers: 1a on dev, 1b to 1d on test; MaxDiff by subcategory
 
 All raise `files.MissingFile`, which names the file, before anything is read.
@@ -169,14 +169,14 @@ def some_entries(thesaurus: Thesaurus, limit: int | None) -> Thesaurus:
     return Thesaurus(thesaurus.words, [thesaurus.entries[i] for i in kept], relations)
 
 
-def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOpposite]:
+def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOppositeQuestion]:
     """The GRE's closest-opposite questions, at most so many."""
     path = data / "gre" / f"{split}.txt"
     require(path)
     return evenly(tasks.read_closest_opposite(path), limit)
 
 
-def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.WordPairs, tasks.WordPairs]]:
+def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.AntonymPairs, tasks.AntonymPairs]]:
     """AntSynNET's pairs by part of speech: those to choose a threshold by, and those of the split."""
     ending = "val" if split == "dev" else "test"
     paths = {
@@ -184,7 +184,8 @@ def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.WordPairs, ta
     }
     require(*(path for both in paths.values() for path in both))
     return {
-        pos: (tasks.read_word_pairs(train), tasks.read_word_pairs(held)) for pos, (train, held) in paths.items()
+        pos: (tasks.read_antonym_pairs(train), tasks.read_antonym_pairs(held))
+        for pos, (train, held) in paths.items()
     }
 
 

@@ -67,7 +67,7 @@ class SentenceAlignment:
         document. One of the two ranges is empty where a sentence has no counterpart.
     scores : float32 array of shape (n_beads,)
         Minus half the squared difference of the lengths, in standard deviations: 0 is a perfect fit, -8 is four
-        deviations off. For sentences without a counterpart, ``log(skip)``.
+        deviations off. For sentences without a counterpart, ``log(skip_probability)``.
     """
 
     source: list[list[str]]
@@ -78,10 +78,10 @@ class SentenceAlignment:
     def __len__(self) -> int:
         return len(self.beads)
 
-    def pairs(self, min_score: float = -np.inf) -> Iterator[tuple[str, str]]:
-        """The two sides of each bead that has both and scores at least `min_score`."""
+    def pairs(self, min_score: float | None = None) -> Iterator[tuple[str, str]]:
+        """Yield both sides of each bead that has two, and that scores at least `min_score` unless this is None."""
         for (document, a, b, c, d), score in zip(self.beads.tolist(), self.scores.tolist(), strict=True):
-            if a < b and c < d and score >= min_score:
+            if a < b and c < d and (min_score is None or score >= min_score):
                 yield " ".join(self.source[document][a:b]), " ".join(self.target[document][c:d])
 
 
@@ -91,7 +91,7 @@ def align_sentences(
     *,
     ratio: float | None = None,
     variance: float = 6.8,
-    skip: float = 0.01,
+    skip_probability: float = 0.01,
     band: int = 64,
     n_threads: int | None = None,
 ) -> SentenceAlignment:
@@ -110,7 +110,7 @@ def align_sentences(
         their lengths, so that documents with large parts missing do not count.
     variance : float, default 6.8
         Of the target's length, for each character.
-    skip : float, default 0.01
+    skip_probability : float, default 0.01
         Prior probability that a sentence has no counterpart. It does not depend on the sentence's length, so that
         parts that are missing from one side of comparable documents are passed over.
     band : int, default 64
@@ -138,7 +138,7 @@ def align_sentences(
     """
     threads = resolve_threads(n_threads)
     variance = check_real(variance, "variance", low=1e-6)
-    skip = check_real(skip, "skip", low=1e-12, high=1.0)
+    skip_probability = check_real(skip_probability, "skip_probability", low=1e-12, high=1.0)
     band = check_integer(band, "band", low=1)
     if ratio is not None:
         ratio = check_real(ratio, "ratio", low=1e-3, high=1e3)
@@ -148,12 +148,10 @@ def align_sentences(
         raise ValueError(
             f"target_documents: expected {len(source)}, as many as source_documents, got {len(target)}"
         )
-    source_starts, source_lengths = _lengths(source)
-    target_starts, target_lengths = _lengths(target)
     if ratio is None:
         ratio = _usual_ratio(source, target)
     beads, scores = _core.align_lengths(
-        source_starts, source_lengths, target_starts, target_lengths, ratio, variance, skip, band, threads
+        *_lengths(source), *_lengths(target), ratio, variance, skip_probability, band, threads
     )
     return SentenceAlignment(source, target, beads, scores)
 

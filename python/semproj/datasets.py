@@ -21,10 +21,10 @@ import numpy.typing as npt
 __all__ = [
     "DownloadError",
     "PlantedCorpus",
-    "catalogue_pairs",
+    "catalog_pairs",
     "download_wheel",
     "planted_bilingual",
-    "read_catalogue",
+    "read_catalog",
 ]
 
 Pair = tuple[str, str]
@@ -147,7 +147,7 @@ def _read_po(raw: bytes) -> Iterator[_Entry]:
         yield _Entry(sources, targets)
 
 
-def read_catalogue(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pair]:
+def read_catalog(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pair]:
     r"""Read the translated messages of a gettext catalogue.
 
     Fuzzy, obsolete and untranslated entries are left out. Of the plural forms, the singular is paired with
@@ -165,8 +165,8 @@ def read_catalogue(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pai
 
     Examples
     --------
-    >>> from semproj.datasets import read_catalogue
-    >>> read_catalogue(b'msgid "one\\ttwo"\nmsgstr "uno "\n"dos"\n')
+    >>> from semproj.datasets import read_catalog
+    >>> read_catalog(b'msgid "one\\ttwo"\nmsgstr "uno "\n"dos"\n')
     [('one\ttwo', 'uno dos')]
     """
     if isinstance(file, bytes):
@@ -199,7 +199,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _catalogue_files(archive: Path, language: str) -> Iterator[tuple[str, bytes]]:
+def _catalog_files(archive: Path, language: str) -> Iterator[tuple[str, bytes]]:
     """Names and contents of one language's catalogues, by name; a .mo only where there is no .po."""
     wanted = re.compile(rf"(?:^|/){re.escape(language)}/LC_MESSAGES/[^/]+\.(?:po|mo)$")
 
@@ -221,7 +221,7 @@ def _catalogue_files(archive: Path, language: str) -> Iterator[tuple[str, bytes]
         raise ValueError(f"wheel: {archive.name} is neither a zip nor a tar archive")
 
 
-def catalogue_pairs(
+def catalog_pairs(
     wheel: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], language: str, *, min_words: int = 6
 ) -> list[Pair]:
     """Read the translated messages in a package's catalogues as plain sentences.
@@ -246,21 +246,21 @@ def catalogue_pairs(
     Examples
     --------
     >>> import tempfile, zipfile
-    >>> from semproj.datasets import catalogue_pairs
+    >>> from semproj.datasets import catalog_pairs
     >>> with tempfile.NamedTemporaryFile(suffix=".whl") as file:
     ...     with zipfile.ZipFile(file, "w") as wheel:
     ...         message = 'msgid "<b>two</b> words"\\nmsgstr "dos palabras"'
     ...         wheel.writestr("p/locale/es/LC_MESSAGES/p.po", message)
-    ...     catalogue_pairs(file.name, "es", min_words=2)
+    ...     catalog_pairs(file.name, "es", min_words=2)
     [('two words', 'dos palabras')]
     """
     archives = [wheel] if isinstance(wheel, (str, os.PathLike)) else list(wheel)
     seen: tuple[set[str], set[str]] = (set(), set())
     pairs = []
     for archive in map(Path, archives):
-        for name, raw in _catalogue_files(archive, language):
+        for name, raw in _catalog_files(archive, language):
             try:
-                messages = read_catalogue(raw)
+                messages = read_catalog(raw)
             except ValueError as error:
                 raise ValueError(f"wheel: {archive.name}: {name}: {error}") from error
             for message in messages:

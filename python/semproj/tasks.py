@@ -14,19 +14,19 @@ from ._common.files import PathLike, numbered_lines
 from ._common.types import Array
 
 __all__ = [
+    "AntonymPairs",
     "AntonymResult",
-    "ClosestOpposite",
+    "ClosestOppositeQuestion",
+    "ClosestOppositeResult",
     "MaxDiff",
     "MaxDiffQuestion",
     "MaxDiffResult",
-    "Scores",
-    "WordPairs",
     "best_threshold",
     "closest_opposite",
+    "read_antonym_pairs",
     "read_closest_opposite",
     "read_maxdiff",
     "read_ratings",
-    "read_word_pairs",
     "score_antonyms",
 ]
 
@@ -36,7 +36,7 @@ _Choice: TypeAlias = tuple[tuple[Pair, ...], Pair]
 _QUOTED = re.compile(r'"([^"]*)"')
 
 
-class ClosestOpposite(NamedTuple):
+class ClosestOppositeQuestion(NamedTuple):
     """Which of the choices is most nearly opposite in meaning to the target?"""
 
     target: str
@@ -44,7 +44,7 @@ class ClosestOpposite(NamedTuple):
     answer: str
 
 
-class Scores(NamedTuple):
+class ClosestOppositeResult(NamedTuple):
     """Right answers per answered question, per question, and the harmonic mean of the two."""
 
     precision: float
@@ -55,7 +55,7 @@ class Scores(NamedTuple):
     n_questions: int
 
 
-class WordModel(Protocol):
+class SupportsSimilarity(Protocol):
     """What knows some words, and how similar they are."""
 
     def __contains__(self, word: object) -> bool: ...
@@ -63,7 +63,7 @@ class WordModel(Protocol):
     def similarity(self, a: Any, b: Any) -> Any: ...
 
 
-def read_closest_opposite(path: PathLike) -> list[ClosestOpposite]:
+def read_closest_opposite(path: PathLike) -> list[ClosestOppositeQuestion]:
     """Read questions, one a line: ``target: choice choice ... :: answer``.
 
     The format of the GRE questions of Mohammad, Dorr and Hirst 2008. Empty lines are passed over.
@@ -81,7 +81,7 @@ def read_closest_opposite(path: PathLike) -> list[ClosestOpposite]:
     ...     path = pathlib.Path(folder, "questions.txt")
     ...     _ = path.write_text("hot: warm cold red :: cold\\n")
     ...     read_closest_opposite(path)
-    [ClosestOpposite(target='hot', choices=('warm', 'cold', 'red'), answer='cold')]
+    [ClosestOppositeQuestion(target='hot', choices=('warm', 'cold', 'red'), answer='cold')]
     """
     questions = []
     for number, line in numbered_lines(path):
@@ -89,7 +89,7 @@ def read_closest_opposite(path: PathLike) -> list[ClosestOpposite]:
             continue
         question, found, answer = line.partition("::")
         target, colon, choices = question.partition(":")
-        each = ClosestOpposite(target.strip(), tuple(choices.split()), answer.strip())
+        each = ClosestOppositeQuestion(target.strip(), tuple(choices.split()), answer.strip())
         if not (found and colon and each.target) or each.answer not in each.choices:
             raise ValueError(
                 f"{path}, line {number}: expected 'target: choice choice ... :: answer' with the answer among the "
@@ -99,7 +99,9 @@ def read_closest_opposite(path: PathLike) -> list[ClosestOpposite]:
     return questions
 
 
-def closest_opposite(model: WordModel, questions: Iterable[ClosestOpposite | Sequence[Any]]) -> Scores:
+def closest_opposite(
+    model: SupportsSimilarity, questions: Iterable[ClosestOppositeQuestion | Sequence[Any]]
+) -> ClosestOppositeResult:
     """Answer closest-opposite questions by the choice of smallest similarity to the target.
 
     By the rules of Yih, Zweig and Platt 2012: a question whose target, or all of whose choices, the model does not
@@ -113,7 +115,7 @@ def closest_opposite(model: WordModel, questions: Iterable[ClosestOpposite | Seq
 
     Returns
     -------
-    Scores
+    ClosestOppositeResult
 
     Examples
     --------
@@ -140,7 +142,7 @@ def closest_opposite(model: WordModel, questions: Iterable[ClosestOpposite | Seq
     precision = n_right / n_answered if n_answered else 0.0
     recall = n_right / n_questions
     f1 = 2 * n_right / (n_answered + n_questions)
-    return Scores(precision, recall, f1, n_right, n_answered, n_questions)
+    return ClosestOppositeResult(precision, recall, f1, n_right, n_answered, n_questions)
 
 
 class MaxDiffQuestion(NamedTuple):
@@ -292,7 +294,7 @@ def read_ratings(path: PathLike) -> dict[Pair, float]:
     return ratings
 
 
-class WordPairs(NamedTuple):
+class AntonymPairs(NamedTuple):
     """Pairs of words; a label is True for antonyms and False for synonyms."""
 
     first: list[str]
@@ -311,18 +313,18 @@ class AntonymResult(NamedTuple):
     average_precision: float
 
 
-def read_word_pairs(path: PathLike) -> WordPairs:
+def read_antonym_pairs(path: PathLike) -> AntonymPairs:
     """Read lines ``word TAB word TAB label``, as those of AntSynNET; 1 stands for antonyms, 0 for synonyms.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from semproj.tasks import read_word_pairs
+    >>> from semproj.tasks import read_antonym_pairs
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "adjective-pairs.train")
     ...     _ = path.write_text("hot\\tcold\\t1\\nhot\\twarm\\t0\\n")
-    ...     read_word_pairs(path)
-    WordPairs(first=['hot', 'hot'], second=['cold', 'warm'], labels=array([ True, False]))
+    ...     read_antonym_pairs(path)
+    AntonymPairs(first=['hot', 'hot'], second=['cold', 'warm'], labels=array([ True, False]))
     """
     first, second, labels = [], [], []
     for number, line in numbered_lines(path):
@@ -333,7 +335,7 @@ def read_word_pairs(path: PathLike) -> WordPairs:
             first.append(fields[0])
             second.append(fields[1])
             labels.append(fields[2] == "1")
-    return WordPairs(first, second, np.array(labels, np.bool_))
+    return AntonymPairs(first, second, np.array(labels, np.bool_))
 
 
 def score_antonyms(

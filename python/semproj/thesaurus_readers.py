@@ -276,7 +276,7 @@ def read_wordnet(
     for synset in wordnet.synsets.values():
         if synset.pos in pos:
             words = {name: graph.words(synset, name, depth, indirect) for name in relations if name != "synonym"}
-            file, line = wordnet.place(synset)
+            file, line = wordnet.location(synset)
             builder.add(line, f"{synset.offset:08d}-{synset.pos}", {**words, "synonym": synset.words}, file)
     return builder.thesaurus(stacklevel=3)
 

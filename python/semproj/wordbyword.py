@@ -44,7 +44,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    vocabulary : TermCounter, MultiTermCounter or None
+    counter : TermCounter, MultiTermCounter or None
         Which terms have which columns. One that is fitted is used as it is; one that is not, or None (all words),
         is cloned and fitted on the documents of both languages. Words are cut as it cuts them. The alignment uses
         all words, also those that have no column: frequent words show how the others correspond.
@@ -69,7 +69,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         Sentence pairs with a lower score are not used; see :class:`semproj.alignment.SentenceAlignment`.
     max_length : int, default 100
         Sentence pairs with more words on a side are not used: the HMM's cost grows with the third power.
-    skip : float, default 0.01
+    skip_probability : float, default 0.01
         Prior probability that a sentence has no counterpart; larger for loosely comparable documents.
     n_threads : int or None
     progress : bool, default False
@@ -119,7 +119,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        vocabulary: Any = None,
+        counter: Any = None,
         *,
         model1_iter: int = 5,
         hmm_iter: int = 5,
@@ -133,11 +133,11 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         min_probability: float = 0.01,
         min_score: float | None = None,
         max_length: int = 100,
-        skip: float = 0.01,
+        skip_probability: float = 0.01,
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.vocabulary = vocabulary
+        self.counter = counter
         self.model1_iter = model1_iter
         self.hmm_iter = hmm_iter
         self.model1_tol = model1_tol
@@ -150,7 +150,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         self.min_probability = min_probability
         self.min_score = min_score
         self.max_length = max_length
-        self.skip = skip
+        self.skip_probability = skip_probability
         self.n_threads = n_threads
         self.progress = progress
 
@@ -172,7 +172,9 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         """
         self._check_parameters()
         threads = resolve_threads(self.n_threads)
-        aligned = align_sentences(source_documents, target_documents, skip=self.skip, n_threads=threads)
+        aligned = align_sentences(
+            source_documents, target_documents, skip_probability=self.skip_probability, n_threads=threads
+        )
         texts = [list(chain.from_iterable(side)) for side in (aligned.source, aligned.target)]
         counters = self._fitted_counters(texts)
         words = [_read_words(counter, side, threads) for counter, side in zip(counters, texts, strict=True)]
@@ -267,17 +269,17 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             self.jump_weights_ = shared
 
     def _fitted_counters(self, texts: list[list[str]]) -> tuple[TermCounter, TermCounter]:
-        given = TermCounter(n_threads=self.n_threads) if self.vocabulary is None else self.vocabulary
+        given = TermCounter(n_threads=self.n_threads) if self.counter is None else self.counter
         if not isinstance(given, (TermCounter, MultiTermCounter)):
             raise TypeError(
-                f"vocabulary: expected a TermCounter, a MultiTermCounter or None, got {type(given).__name__}"
+                f"counter: expected a TermCounter, a MultiTermCounter or None, got {type(given).__name__}"
             )
         if not _is_fitted(given):
             given = clone(given)
             given._learn(texts, keep_rows=False)
         counters = given.counters_ if isinstance(given, MultiTermCounter) else [given, given]
         if len(counters) != 2:
-            raise ValueError(f"vocabulary: expected a counter of 2 languages, got {len(counters)}")
+            raise ValueError(f"counter: expected a counter of 2 languages, got {len(counters)}")
         return counters[0], counters[1]
 
     def _pairs(self, aligned: SentenceAlignment, words: list[_Words]) -> list[npt.NDArray[np.int64]]:
@@ -315,11 +317,16 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             check_real(self.min_score, "min_score", high=0)
         check_integer(self.max_length, "max_length", low=1)
 
+    @classmethod
+    def _blank(cls, **parameters: Any) -> WordByWord:
+        renamed = {"vocabulary": "counter", "skip": "skip_probability"}  # in files of 0.1.0
+        return cls(**{renamed.get(name, name): value for name, value in parameters.items()})
+
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.get_params(deep=False)
-        if self.vocabulary is not None:  # saved once, as the fitted counters
-            fitted = "fitted" if _is_fitted(self.vocabulary) else "new"
-            parameters["vocabulary"] = f"{fitted} {type(self.vocabulary).__name__}"
+        if self.counter is not None:  # saved once, as the fitted counters
+            fitted = "fitted" if _is_fitted(self.counter) else "new"
+            parameters["counter"] = f"{fitted} {type(self.counter).__name__}"
         return parameters
 
     def _get_state(self) -> dict[str, Array]:
@@ -344,14 +351,14 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         shared = self.__dict__.pop("_shared")
         if shared:
             self.target_counter_ = self.source_counter_
-        if self.vocabulary is None:
+        if self.counter is None:
             return
-        fitted, name = self.vocabulary.split()
+        fitted, name = self.counter.split()
         counter = self.source_counter_
         if name == MultiTermCounter.__name__:
             counter = MultiTermCounter("shared" if shared else "separate", **self.source_counter_.get_params())
             counter.counters_ = [self.source_counter_, self.target_counter_]
-        self.vocabulary = counter if fitted == "fitted" else clone(counter)
+        self.counter = counter if fitted == "fitted" else clone(counter)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

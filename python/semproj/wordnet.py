@@ -174,7 +174,7 @@ class WordNet:
             self._files.pop(f"data.{name}", None)  # the largest ones, not needed any more
         return synsets
 
-    def place(self, synset: Synset) -> tuple[str, int]:
+    def location(self, synset: Synset) -> tuple[str, int]:
         """The file and the line that a synset was read from."""
         self.synsets  # noqa: B018 - reads the files
         return f"data.{_FILES[synset.pos]}", self._synset_lines[synset.pos, synset.offset]

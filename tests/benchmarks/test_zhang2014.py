@@ -19,7 +19,7 @@ from benchmarks.papers import relatedness, thesauri, zhang2014  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.zhang2014_draw import last_draw, with_metric  # noqa: E402
 from semproj import BPTF  # noqa: E402
-from semproj.tasks import ClosestOpposite  # noqa: E402
+from semproj.tasks import ClosestOppositeQuestion  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
 from tests.support.papering import write_lines, write_wordnet  # noqa: E402
 
@@ -218,9 +218,9 @@ def test_lookup_counts_what_is_expected_of_a_guess():
         [relatedness.of_heads(heads, "synonym")], [relatedness.of_heads(heads, "antonym")]
     )
     questions = [
-        ClosestOpposite("hot", ("cold", "cool", "a", "b"), "cold"),  # one of two
-        ClosestOpposite("wet", ("cold", "cool", "a", "b"), "cold"),  # a guess among four
-        ClosestOpposite("unheard", ("cold", "cool", "a", "b"), "cold"),
+        ClosestOppositeQuestion("hot", ("cold", "cool", "a", "b"), "cold"),  # one of two
+        ClosestOppositeQuestion("wet", ("cold", "cool", "a", "b"), "cold"),  # a guess among four
+        ClosestOppositeQuestion("unheard", ("cold", "cool", "a", "b"), "cold"),
     ]
     assert relatedness.look_up(related, questions, guess=False) == pytest.approx(
         {"precision": 1 / 2, "recall": 1 / 6, "f1": 1 / 4}

@@ -48,21 +48,21 @@ class RecallCurve:
         """The mean over all queries: the area under the curve."""
         return float(np.mean(self.outcomes))
 
-    def topk(self, k: npt.ArrayLike) -> Float64:
-        """TOPK: the mean share of gold rows among the first `k`, a fraction of all rows or an array of them.
+    def recall_at(self, fraction: npt.ArrayLike) -> Float64:
+        """TOPK: the mean share of gold rows among the first `fraction` of all rows, a number or an array of them.
 
         Of rows that tie, as many are expected there as in a random order of them.
         """
-        depth = np.asarray(k, np.float64)
+        depth = np.asarray(fraction, np.float64)
         if not ((depth >= 0) & (depth <= 1)).all():
-            raise ValueError(f"k: expected fractions of all rows, from 0 to 1, got {k!r}")
+            raise ValueError(f"fraction: expected numbers from 0 to 1, got {fraction!r}")
         shares = np.array([np.mean(self._per_query(self._found(at))) for at in depth.ravel()])
         return shares.reshape(depth.shape)
 
-    def _found(self, k: np.float64) -> Float64:
+    def _found(self, depth: np.float64) -> Float64:
         width = self.worst - self.best
-        found = (k >= self.best).astype(np.float64)
-        return np.divide(np.clip(k - self.best, 0, width), width, out=found, where=width > 0)
+        found = (depth >= self.best).astype(np.float64)
+        return np.divide(np.clip(depth - self.best, 0, width), width, out=found, where=width > 0)
 
     def _per_query(self, values: Float64) -> Float64:
         totals = np.add.reduceat(values, self.starts[:-1])
@@ -83,7 +83,7 @@ def recall_curve(
     """Rank a corpus for each query, and see where the rows are that it ought to find.
 
     This is the evaluation of concept definition retrieval (Guo and Diab 2012, section 4.1 and equation 6):
-    `RecallCurve.topk` is the curve and `RecallCurve.atop` the area under it.
+    `RecallCurve.recall_at` is the curve and `RecallCurve.atop` the area under it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def recall_curve(
     array([0.75, 0.5 ])
     >>> curve.atop
     0.625
-    >>> curve.topk([0.0, 0.25, 0.5, 1.0])
+    >>> curve.recall_at([0.0, 0.25, 0.5, 1.0])
     array([0.25 , 0.375, 0.75 , 1.   ])
     """
     rows = as_rows(corpus, "corpus", check_metric(metric))
