@@ -15,8 +15,7 @@ from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_integer, core_csr
 from .lsa import LSA
-from .text import Document, TermCounter
-from .text._documents import iter_batches
+from .text import Document, TermCounter, iter_batches
 from .weighting import TermWeighting, TfIdf
 
 __all__ = ["ContextSpace", "count_contexts"]

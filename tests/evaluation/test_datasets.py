@@ -167,7 +167,7 @@ def test_wrong_kind_of_file():
     ],
 )
 def test_markup_is_removed(raw, plain):
-    assert datasets._plain(raw) == plain
+    assert datasets._packages._plain(raw) == plain
 
 
 def write_wheel(path, files):

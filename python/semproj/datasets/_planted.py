@@ -1,0 +1,126 @@
+"""A corpus in two invented languages, with the topics that it was drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# Open syllables here and closed ones there, so that only names look alike.
+_SYLLABLES = (
+    ["ba", "de", "ki", "lo", "mu", "pe", "ta", "vo"],
+    ["gan", "fes", "hir", "jon", "rus", "wel", "zan"],
+)
+_NAME_SYLLABLES = ["ro", "mi", "sa", "ke", "lu"]
+
+
+class PlantedCorpus(NamedTuple):
+    """Two languages that say the same things; see `planted_bilingual`."""
+
+    first: list[str]
+    second: list[str]
+    topics: npt.NDArray[np.int64]
+
+
+def _invented(count: int, syllables: Sequence[str], ending: str = "") -> list[str]:
+    """Different words, the first ones shortest: numbers written with syllables for digits."""
+    words = []
+    for number in range(1, count + 1):
+        digits = []
+        while number:
+            number, digit = divmod(number - 1, len(syllables))
+            digits.append(syllables[digit])
+        words.append("".join(reversed(digits)) + ending)
+    return words
+
+
+def planted_bilingual(
+    n_pairs: int,
+    n_topics: int = 20,
+    n_terms: int = 4000,
+    *,
+    shared: float = 0.05,
+    common: float = 0.3,
+    noise: float = 0.2,
+    mean_length: float = 25.0,
+    random_state: int = 0,
+) -> PlantedCorpus:
+    """Draw a corpus in two invented languages whose shared topics are known.
+
+    Each text has one main topic and a little of the others. Every word of the first language is a concept
+    with one word in the second; word frequencies follow Zipf's law. Texts of a pair draw the same concepts,
+    but for `noise`, in an order of their own.
+
+    Parameters
+    ----------
+    n_pairs, n_topics, n_terms : int
+        Numbers of pairs, of topics and of concepts; each topic owns ``n_terms // n_topics`` of these.
+    shared : float, default=0.05
+        The fraction of concepts that are names, written alike in both languages.
+    common : float, default=0.3
+        The fraction of tokens that are function words, which tell nothing.
+    noise : float, default=0.2
+        The probability that a word of the second text is another one of the same topic.
+    mean_length : float, default=25
+        The mean number of words; lengths are five plus a geometric number.
+    random_state : int, default=0
+        The same number gives the same corpus.
+
+    Returns
+    -------
+    PlantedCorpus
+        ``first`` and ``second``, lists of texts, and ``topics``, the main topic of each pair.
+
+    Examples
+    --------
+    >>> from semproj.datasets import planted_bilingual
+    >>> corpus = planted_bilingual(3, n_topics=2, n_terms=40, mean_length=8, random_state=1)
+    >>> len(corpus.first), len(corpus.second), corpus.topics.shape
+    (3, 3, (3,))
+    """
+    for name, size in (("n_pairs", n_pairs), ("n_topics", n_topics), ("n_terms", n_terms)):
+        if size < 1:
+            raise ValueError(f"{name}: expected at least 1, got {size!r}")
+    if n_terms < n_topics:
+        raise ValueError(f"n_terms: expected at least n_topics = {n_topics}, got {n_terms}")
+    for name, fraction in (("shared", shared), ("common", common), ("noise", noise)):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"{name}: expected a fraction from 0 to 1, got {fraction!r}")
+    if not mean_length > 6:
+        raise ValueError(f"mean_length: expected more than 6, got {mean_length!r}")
+    rng = np.random.default_rng(random_state)
+    lengths = 5 + rng.geometric(1 / (mean_length - 5), n_pairs)
+    document = np.repeat(np.arange(n_pairs), lengths)
+    main = rng.integers(n_topics, size=n_pairs)
+    stray = rng.integers(n_topics, size=document.size)
+    topic = np.where(rng.random(document.size) < 0.8, main[document], stray)
+
+    def zipf(n: int) -> npt.NDArray[np.intp]:
+        cumulative = np.cumsum(1 / np.arange(1, n + 1))
+        drawn: npt.NDArray[np.intp] = np.searchsorted(cumulative, rng.random(document.size) * cumulative[-1])
+        return drawn
+
+    # Concepts are dealt to the topics in turn, so a low number is a frequent one in every topic.
+    concept = zipf(n_terms // n_topics) * n_topics + topic
+    other = zipf(n_terms // n_topics) * n_topics + topic
+    translated = np.where(rng.random(document.size) < noise, other, concept)
+    n_common = 60
+    is_common = rng.random(document.size) < common
+    tokens = (
+        np.where(is_common, zipf(n_common), concept + n_common),
+        np.where(is_common, zipf(n_common), translated + n_common),
+    )
+    names = rng.random(n_terms) < shared
+    name_words = [word.capitalize() for word in _invented(n_terms, _NAME_SYLLABLES, ending="x")]
+    texts: list[list[str]] = []
+    for ids, syllables in zip(tokens, _SYLLABLES, strict=True):
+        words = _invented(n_common + n_terms, syllables)
+        for number in np.flatnonzero(names):
+            words[n_common + number] = name_words[number]
+        order = np.lexsort((rng.random(document.size), document))
+        stream = [words[token] for token in ids[order]]
+        ends = np.cumsum(lengths).tolist()
+        texts.append([" ".join(stream[start:end]) for start, end in zip([0, *ends], ends, strict=False)])
+    return PlantedCorpus(texts[0], texts[1], main)
