@@ -188,10 +188,9 @@ def count_contexts(documents: Iterable[Document], counter: TermCounter, *, windo
 
 def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tuple[Array, Array]]:
     """Starts of documents, and the columns of their words in order; documents are never cut."""
-    options: dict[str, Any] = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
-    threads, number = resolve_threads(counter.n_threads), 0
+    options, number = {"n_threads": resolve_threads(counter.n_threads), **counter._reading()}, 0
     for batch in iter_batches(documents, max_characters=6 * _CHUNK):
-        yield counter._fitted().sequences(batch, first_document_number=number, n_threads=threads, **options)
+        yield counter._fitted().sequences(batch, first_document_number=number, **options)
         number += len(batch)
 
 

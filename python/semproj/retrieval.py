@@ -87,19 +87,15 @@ def top_k(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    left, right = _comparable(queries, corpus, metric)
     if len(right) == 0:
         raise ValueError("corpus: expected at least one row")
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
     k = check_integer(k, "k", low=1)
     if k > len(right):
         raise ValueError(f"k: expected at most the {len(right)} rows of corpus, got {k}")
     if callable(metric):
         from .jit.retrieval import nearest
 
-        check_finite(left, "queries")
-        check_finite(right, "corpus")
         found = interruptible(nearest, metric, left, right, k, threads)
         return cast("tuple[Int64, Float32]", found)
     return _core.top_k(left, right, k, metric, threads)
@@ -204,9 +200,7 @@ def gold_ranks(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    left, right = _comparable(queries, corpus, metric)
     starts, rows = gold_rows(gold, len(left), len(right))
     rivals = len(right)
     if among is not None:
@@ -219,11 +213,20 @@ def gold_ranks(
     if callable(metric):
         from .jit.retrieval import rival_counts
 
-        check_finite(left, "queries")
-        check_finite(right, "corpus")
         counts = interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
         return cast("tuple[Int64, Int64]", counts)
     return _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
+
+
+def _comparable(queries: npt.ArrayLike, corpus: npt.ArrayLike, metric: Metric) -> tuple[Float32, Float32]:
+    """Both as rows of as many columns; for a function, also finite: compiled metrics check that themselves."""
+    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    if callable(metric):
+        check_finite(left, "queries")
+        check_finite(right, "corpus")
+    return left, right
 
 
 def gold_rows(gold: Any, n_queries: int, n_rows: int) -> tuple[Int64, Int64]:

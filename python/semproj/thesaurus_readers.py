@@ -12,6 +12,7 @@ import re
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,14 @@ class _Builder:
         self.problems: list[Problem] = []
         self._columns = {name: array("i") for name in relations}
         self._ends = {name: array("q", [0]) for name in relations}
-        self._known = _Memory(self._column)
+        self._known_column = cache(self._column)  # a file has few spellings, many times
 
     def add(self, line: int, name: str, words: Mapping[str, Iterable[str]], file: str | None = None) -> None:
         """An entry, with the words of each relation that has any."""
         self.entries.append(name)
-        known = self._known
         for relation, columns in self._columns.items():
             for word in words.get(relation, ()):
-                column = known[word]
+                column = self._known_column(word)
                 if column >= 0:
                     columns.append(column)
                 elif column == -2:
@@ -93,18 +93,6 @@ class _Builder:
         if not _WORD.fullmatch(word):
             return -2
         return self.vocabulary.setdefault(word, len(self.vocabulary))
-
-
-class _Memory(dict[str, int]):
-    """Spellings are looked at once: a file has few of them, many times."""
-
-    def __init__(self, column: Callable[[str], int]) -> None:
-        super().__init__()
-        self._column = column
-
-    def __missing__(self, raw: str) -> int:
-        self[raw] = column = self._column(raw)
-        return column
 
 
 def read_table(path: PathLike, relations: Sequence[str] = ("synonym", "antonym")) -> Thesaurus:

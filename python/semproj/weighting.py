@@ -34,6 +34,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     """
 
     _arrays = ("document_frequency_", "term_weight_")
+    _formula: str  # the kernels' name of the weight
     _kernel_checks = True  # indices and signs, while weighting
     _scalars: tuple[str, ...] = ("n_documents_", "n_features_in_")
 
@@ -101,7 +102,8 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
     def _fused(self) -> _core.Weighting | None:
         """What a kernel needs to weight on the fly; None when it cannot."""
-        raise NotImplementedError
+        check_is_fitted(self, "term_weight_")
+        return _core.Weighting(self._formula, self.term_weight_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,9 +129,7 @@ class LogTfIdf(TermWeighting):
            [0., 1.]], dtype=float32)
     """
 
-    def _fused(self) -> _core.Weighting:
-        check_is_fitted(self, "term_weight_")
-        return _core.Weighting("log_tfidf", self.term_weight_)
+    _formula = "log_tfidf"
 
 
 class TfIdf(TermWeighting):
@@ -147,9 +147,7 @@ class TfIdf(TermWeighting):
            [0., 0.]], dtype=float32)
     """
 
-    def _fused(self) -> _core.Weighting:
-        check_is_fitted(self, "term_weight_")
-        return _core.Weighting("tfidf", self.term_weight_)
+    _formula = "tfidf"
 
 
 class BM25(TermWeighting):
@@ -176,6 +174,7 @@ class BM25(TermWeighting):
            [0.25, 0.  ]], dtype=float32)
     """
 
+    _formula = "bm25"
     _scalars = (*TermWeighting._scalars, "mean_length_")
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, n_threads: int | None = None) -> None:
@@ -197,7 +196,7 @@ class BM25(TermWeighting):
 
     def _fused(self) -> _core.Weighting:
         check_is_fitted(self, "term_weight_")
-        return _core.Weighting("bm25", self.term_weight_, self.k1, self.b, self.mean_length_)
+        return _core.Weighting(self._formula, self.term_weight_, self.k1, self.b, self.mean_length_)
 
 
 class CustomWeighting(TermWeighting):
@@ -236,14 +235,8 @@ class CustomWeighting(TermWeighting):
     def _weigh(self, X: Any, out: Array) -> None:
         from .jit.weighting import weigh
 
-        weigh(
-            self.function,
-            X,
-            self.document_frequency_,
-            self.n_documents_,
-            out,
-            resolve_threads(self.n_threads),
-        )
+        threads = resolve_threads(self.n_threads)
+        weigh(self.function, X, self.document_frequency_, self.n_documents_, out, threads)
         if not np.isfinite(out).all():
             row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(out))[0], side="right")) - 1
             raise ValueError(f"function: returned NaN or infinity for a term of row {row}")

@@ -376,17 +376,15 @@ def _is_fitted(counter: TermCounter | MultiTermCounter) -> bool:
 
 def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:
     """All words of the sentences, cut as the counter cuts them."""
-    options = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
-    session = _core.CountSession(ngram_max=1, keep_rows=False, n_threads=threads, vocabulary=None, **options)
+    options = {"n_threads": threads, **counter._reading()}
+    session = _core.CountSession(ngram_max=1, keep_rows=False, vocabulary=None, **options)
     for batch in iter_batches(texts):
         session.add(batch, session.n_documents)
     session.choose(0, None, 1)
     vocabulary = session.vocabulary
     starts, ids, n = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
     for batch in iter_batches(texts):
-        some_starts, some_ids = vocabulary.sequences(
-            batch, first_document_number=len(starts), n_threads=threads, **options
-        )
+        some_starts, some_ids = vocabulary.sequences(batch, first_document_number=len(starts), **options)
         starts.append(some_starts[1:] + n)
         ids.append(some_ids)
         n += len(some_ids)

@@ -80,7 +80,7 @@ def score_antonyms(
     from sklearn.metrics import average_precision_score
 
     threshold = best_threshold(train_scores, train_labels)
-    found, truth = _checked("scores", scores, "labels", labels)
+    found, truth = _checked(scores, labels)
     decided = found >= threshold
     hits = int((decided & truth).sum())
     return AntonymResult(
@@ -104,7 +104,7 @@ def best_threshold(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     >>> best_threshold([0.1, 0.4, 0.6, 0.3], [False, True, True, False])
     0.35
     """
-    found, truth = _checked("scores", scores, "labels", labels)
+    found, truth = _checked(scores, labels)
     order = np.argsort(found, kind="stable")
     ranked, yes = found[order], truth[order]
     right = np.concatenate([[0], np.cumsum(~yes)]) + np.concatenate([np.cumsum(yes[::-1])[::-1], [0]])
@@ -114,11 +114,11 @@ def best_threshold(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def _checked(
-    scores_name: str, scores: npt.ArrayLike, labels_name: str, labels: npt.ArrayLike
+    scores: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     found, truth = np.asarray(scores, np.float64), np.asarray(labels)
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
-        raise ValueError(f"{scores_name}: expected a vector of finite numbers, got shape {found.shape}")
+        raise ValueError(f"scores: expected a vector of finite numbers, got shape {found.shape}")
     if truth.shape != found.shape or not np.isin(truth, (0, 1)).all():
-        raise ValueError(f"{labels_name}: expected 0 or 1 for each of the {len(found)} scores")
+        raise ValueError(f"labels: expected 0 or 1 for each of the {len(found)} scores")
     return found, truth.astype(np.bool_)

@@ -179,29 +179,22 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"ngram_range: expected (1, n) with n of at least 1, got {self.ngram_range!r}")
         if self.errors not in ("strict", "replace"):
             raise ValueError(f"errors: expected 'strict' or 'replace', got {self.errors!r}")
-        return {
-            "ngram_max": int(last),
-            "lowercase": bool(self.lowercase),
-            "errors_replace": self.errors == "replace",
-            "n_threads": resolve_threads(self.n_threads),
-        }
+        return {"ngram_max": int(last), "n_threads": resolve_threads(self.n_threads), **self._reading()}
+
+    def _reading(self) -> dict[str, Any]:
+        """How text becomes words, whatever is then done with them."""
+        return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
 
     def _session(self, *, keep_rows: bool, vocabulary: _core.Vocabulary | None) -> _core.CountSession:
         return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
 
     def _feed(self, session: _core.CountSession, documents: Iterable[Document]) -> None:
-        number = 0
-        batches = iter_batches(documents)
-        if not self.progress:
-            for batch in batches:
-                session.add(batch, number)
-                number += len(batch)
-            return
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
-        total = len(documents) if isinstance(documents, Sized) else None
-        with tqdm(total=total, unit=" documents", unit_scale=True, desc=type(self).__name__) as bar:
-            for batch in batches:
+        number, total = 0, len(documents) if isinstance(documents, Sized) else None
+        look: dict[str, Any] = {"unit": " documents", "unit_scale": True, "disable": not self.progress}
+        with tqdm(total=total, desc=type(self).__name__, **look) as bar:
+            for batch in iter_batches(documents):
                 session.add(batch, number)
                 number += len(batch)
                 bar.update(len(batch))
