@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +15,7 @@ from ._common.types import Array
 from ._common.validation import check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
+from .text._counter import as_matrix
 from .weighting import TermWeighting
 
 __all__ = ["Encoder"]
@@ -95,9 +94,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         result = None if size is None else check_out(out, (size, n_components), dtype)
         pieces, done = [], 0
         for batch in iter_batches(documents):
-            indptr, indices, data = self.counter._count(batch, first_document_number=done)
-            counts = csr_matrix((data, indices, indptr), shape=(len(batch), n_features), copy=False)
-            counts.has_canonical_format = True
+            counts = as_matrix(self.counter._count(batch, first_document_number=done), n_features)
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")
             target = None if result is None else result[done : done + len(batch)]
@@ -137,11 +134,6 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
             if len(weighting.term_weight_) != width:
                 raise ValueError(f"weighting: has {len(weighting.term_weight_)} terms, the model has {width}")
         return weighting
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all parts into one file; ``semproj.load`` brings the encoder back."""
-        self._check_parts()
-        super().save(path)
 
     def _check_saveable(self) -> None:
         self._check_parts()

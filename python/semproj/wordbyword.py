@@ -367,11 +367,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
 
 def _is_fitted(counter: TermCounter | MultiTermCounter) -> bool:
-    return (
-        hasattr(counter, "counters_")
-        if isinstance(counter, MultiTermCounter)
-        else hasattr(counter, "term_counts_")
-    )
+    return hasattr(counter, "counters_" if isinstance(counter, MultiTermCounter) else "term_counts_")
 
 
 def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:

@@ -151,7 +151,7 @@ class WordNet:
         lines: dict[tuple[str, int], int] = {}
         problems = []
         for pos, name in _FILES.items():
-            for number, synset in self._parse(f"data.{name}", partial(_synset_of, pos=pos)):
+            for number, synset in self._parse(f"data.{name}", partial(_synset, pos=pos)):
                 key = pos, synset.offset
                 if key in synsets:
                     what = f"synset {synset.offset:08d} is there already, in line {lines[key]}"
@@ -336,13 +336,15 @@ def _tag_count(line: str, *, key: int, count: int) -> tuple[str, str, int]:
     return _normal(lemma), _SENSE_TYPES[rest[0]], int(fields[count])
 
 
-def _synset(line: str) -> Synset:
+def _synset(line: str, *, pos: str) -> Synset:
     """``offset lex_file type w_cnt word lex_id... p_cnt [pointer...] [frames...] | gloss``"""
     head, _, gloss = line.partition("|")
     fields = head.split()
     offset, kind, n_words = int(fields[0]), fields[2], int(fields[3], 16)
     if kind not in "nvasr":
         raise ValueError(f"type {kind!r}")
+    if pos != ("a" if kind == "s" else kind):
+        raise ValueError(f"synset {offset:08d} is of type {kind!r}")
     at = 4 + 2 * n_words
     words, markers = [], []
     for word in fields[4:at:2]:
@@ -352,12 +354,12 @@ def _synset(line: str) -> Synset:
     n_pointers = int(fields[at])
     at += 1
     pointers = []
-    for symbol, target, pos, numbers in zip(
+    for symbol, target, target_pos, numbers in zip(
         *(fields[at + i : at + 4 * n_pointers : 4] for i in range(4)), strict=True
     ):
         between = int(numbers[:2], 16), int(numbers[2:], 16)
         words_of = (None, None) if between == (0, 0) else (between[0] - 1, between[1] - 1)
-        pointers.append(Pointer(symbol, "a" if pos == "s" else pos, int(target), *words_of))
+        pointers.append(Pointer(symbol, "a" if target_pos == "s" else target_pos, int(target), *words_of))
     at += 4 * n_pointers
     frames = []
     if kind == "v" and at < len(fields):
@@ -369,18 +371,10 @@ def _synset(line: str) -> Synset:
         at += 1 + 3 * n_frames
     if len(fields) != at or len(pointers) != n_pointers or not words or len(words) != n_words:
         raise ValueError("counts do not match what is there")
-    definition, examples = _split_gloss(gloss.strip())
+    meaning, examples = _split_gloss(gloss.strip())
     return Synset(
-        "a" if kind == "s" else kind, offset, tuple(words), definition, examples, tuple(pointers), tuple(frames),
-        tuple(markers), kind == "s",
-    )  # fmt: skip
-
-
-def _synset_of(line: str, *, pos: str) -> Synset:
-    synset = _synset(line)
-    if synset.pos != pos:
-        raise ValueError(f"synset {synset.offset:08d} is of type {synset.pos!r}")
-    return synset
+        pos, offset, tuple(words), meaning, examples, tuple(pointers), tuple(frames), tuple(markers), kind == "s"
+    )
 
 
 def _split_gloss(gloss: str) -> tuple[str, tuple[str, ...]]:
