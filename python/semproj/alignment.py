@@ -39,19 +39,13 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences('At 9 a.m. it began. "Really?" Yes: - one - two')
     ['At 9 a.m. it began.', '"Really?"', 'Yes:', '- one', '- two']
     """
-    sentences, begin = [], 0
-    for match in _END.finditer(text):
-        end = match.end()
-        if match.lastgroup == "stop" and text[end : end + 1].islower():
-            continue
-        sentence = text[begin:end].strip()
-        if sentence:
-            sentences.append(sentence)
-        begin = end
-    sentence = text[begin:].strip()
-    if sentence:
-        sentences.append(sentence)
-    return sentences
+    ends = [
+        match.end()
+        for match in _END.finditer(text)
+        if match.lastgroup != "stop" or not text[match.end() : match.end() + 1].islower()
+    ]
+    sentences = (text[begin:end].strip() for begin, end in zip([0, *ends], [*ends, len(text)], strict=True))
+    return [sentence for sentence in sentences if sentence]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .wordnet import WordNet
 
@@ -61,13 +61,14 @@ class Lemmatizer:
 
     def __init__(self, wordnet: WordNet) -> None:
         self.wordnet = wordnet
-        self._known = _Memory(self._find)
+        self._known: dict[str, str] = {}
 
     def __call__(self, text: str | Sequence[str]) -> list[str]:
         """The lemmas of a text, which is split into runs of letters and digits, or of a list of words."""
         words = _WORD.findall(text) if isinstance(text, str) else text
-        known = self._known
-        return [known[word] for word in words]
+        for word in set(words).difference(self._known):
+            self._known[word] = self._find(word)
+        return [self._known[word] for word in words]
 
     def _find(self, word: str) -> str:
         word = word.lower()
@@ -79,12 +80,8 @@ class Lemmatizer:
             for pos in "nar":
                 if not self.wordnet.tag_counts.get((word, pos)):
                     candidates[pos].pop(word, None)
-        best, highest = word, 0.0
-        for probabilities in candidates.values():
-            for base, probability in probabilities.items():
-                if probability > highest:
-                    best, highest = base, probability
-        return best
+        found = [item for probabilities in candidates.values() for item in probabilities.items()]
+        return max(found, key=lambda item: item[1], default=(word, 0.0))[0]
 
     def _probabilities(self, word: str, pos: str) -> dict[str, float]:
         """Of the base forms as one part of speech, up to a common factor."""
@@ -97,16 +94,6 @@ class Lemmatizer:
             # tagged.
             probabilities[likeliest] = max(probabilities[likeliest], probabilities.pop(word))
         return probabilities
-
-
-class _Memory(dict[str, str]):
-    def __init__(self, find: Callable[[str], str]) -> None:
-        super().__init__()
-        self._find = find
-
-    def __missing__(self, word: str) -> str:
-        self[word] = lemma = self._find(word)
-        return lemma
 
 
 def _is_regular(word: str, base: str, pos: str) -> bool:

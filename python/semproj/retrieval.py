@@ -279,13 +279,10 @@ def as_rows(vectors: Any, name: str, metric: Metric) -> Float32:
         raise ValueError(f"{name}: expected at least one column")
     if rows.dtype != np.float32:
         rows = _narrowed(rows, name, scaled=metric in ("cosine", "jensen_shannon"))
-    if not (rows.dtype.isnative and rows.flags.aligned and _contiguous_rows(rows)):
+    contiguous = rows.shape[1] == 1 or rows.strides[1] == rows.itemsize
+    if not (rows.dtype.isnative and rows.flags.aligned and contiguous):
         rows = np.array(rows, np.float32, order="C")
     return cast(Float32, rows)
-
-
-def _contiguous_rows(rows: Array) -> bool:
-    return rows.shape[1] == 1 or rows.strides[1] == rows.itemsize
 
 
 def _narrowed(rows: Array, name: str, *, scaled: bool) -> Array:

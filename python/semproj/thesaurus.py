@@ -236,13 +236,11 @@ def _nearest_by_synonyms(
 ) -> npt.NDArray[np.int64]:
     """The entry of `first` whose synonyms are most like those of each entry of `second`, or -1."""
     known = columns < len(first.words)
+    n_known = int(known.sum())
     mine = _unit_rows(first["synonym"])
     theirs = _unit_rows(second["synonym"])[:, known]  # what `first` lacks counts in the length
-    place = sp.csr_matrix(
-        (np.ones(int(known.sum()), np.float32), columns[known], np.arange(int(known.sum()) + 1)),
-        shape=(int(known.sum()), len(first.words)),
-    )
-    cosines = (theirs @ place @ mine.T).tocsr()
+    parts = np.ones(n_known, np.float32), columns[known], np.arange(n_known + 1)
+    cosines = (theirs @ sp.csr_matrix(parts, shape=(n_known, len(first.words))) @ mine.T).tocsr()
     cosines.sort_indices()
     nearest = np.full(cosines.shape[0], -1, np.int64)
     for row in np.flatnonzero(np.diff(cosines.indptr)):

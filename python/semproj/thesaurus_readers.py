@@ -280,7 +280,7 @@ class _Graph:
             return _words_besides(self._opposites(synset, indirect), synset.words)
         if relation == "contrast":
             heads = self._targets(synset, "similar") if synset.satellite else []
-            opposites = [antonym for head in heads for antonym in self._antonyms(head)]
+            opposites = [antonym for head in heads for antonym in self._targets(head, "antonym")]
             found = [each for antonym in opposites for each in self._targets(antonym, "similar")]
             nearer = _words_besides(self._opposites(synset, indirect), ())
             return _words_besides(found, [*synset.words, *nearer])
@@ -295,15 +295,12 @@ class _Graph:
 
     def _opposites(self, synset: Synset, indirect: bool) -> list[Synset]:
         """Antonyms, and those that a satellite has through its head, or a head among satellites."""
-        found = self._antonyms(synset)
-        if indirect and synset.pos == "a":
-            near = self._targets(synset, "similar") if synset.satellite else []
-            found += [antonym for head in near for antonym in self._antonyms(head)]
-            found += [each for head in self._antonyms(synset) for each in self._targets(head, "similar")]
-        return found
-
-    def _antonyms(self, synset: Synset) -> list[Synset]:
-        return self._targets(synset, "antonym")
+        antonyms = self._targets(synset, "antonym")
+        if not indirect or synset.pos != "a":
+            return antonyms
+        heads = self._targets(synset, "similar") if synset.satellite else []
+        through_heads = [antonym for head in heads for antonym in self._targets(head, "antonym")]
+        return antonyms + through_heads + [each for head in antonyms for each in self._targets(head, "similar")]
 
     def _targets(self, synset: Synset, relation: str) -> list[Synset]:
         pointers = self._pointers(synset, relation)

@@ -7,9 +7,11 @@ import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, TypeAlias
 
 Pair: TypeAlias = tuple[str, str]
+# msgid, then msgid_plural if there is one; and msgstr, or the plural forms in order
+Entry: TypeAlias = tuple[list[str], list[str]]
 
 _MO_MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 _CHARSET = re.compile(rb"content-type:[^\n]*?charset=([\w.:-]+)", re.IGNORECASE)
@@ -19,14 +21,8 @@ _PO_ESCAPE = re.compile(rf"{_BYTE_ESCAPES}|\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-class _Entry(NamedTuple):
-    sources: list[str]  # msgid, then msgid_plural if there is one
-    targets: list[str]  # msgstr, or the plural forms in order
-
-
-def _entry_pairs(entry: _Entry) -> Iterator[Pair]:
+def _entry_pairs(sources: list[str], targets: list[str]) -> Iterator[Pair]:
     """The singular goes with the first form, the plural with the last; a lone form is read as the plural."""
-    sources, targets = entry
     if not sources or not sources[0]:
         return
     if len(sources) == 1:
@@ -56,7 +52,7 @@ def _decode(raw: bytes, charset: str) -> str:
         raise ValueError(f"file: not valid {charset} at byte {error.start}") from error
 
 
-def _read_mo(raw: bytes) -> Iterator[_Entry]:
+def _read_mo(raw: bytes) -> Iterator[Entry]:
     order = _MO_MAGIC[raw[:4]]
 
     def strings(table: int, count: int) -> Iterator[bytes]:
@@ -74,7 +70,7 @@ def _read_mo(raw: bytes) -> Iterator[_Entry]:
     charset = _charset(next((target for source, target in messages if not source), b""))
     for source, target in messages:
         text = _decode(source, charset).rpartition("\x04")[2]  # a context stands before the separator
-        yield _Entry(text.split("\0"), _decode(target, charset).split("\0"))
+        yield text.split("\0"), _decode(target, charset).split("\0")
 
 
 def _unescape(text: str, charset: str) -> str:
@@ -94,7 +90,7 @@ def _quoted(text: str, number: int, charset: str) -> str:
     return _unescape(text[1:-1], charset)
 
 
-def _read_po(raw: bytes) -> Iterator[_Entry]:
+def _read_po(raw: bytes) -> Iterator[Entry]:
     charset = _charset(raw)
     sources: list[str] = []
     targets: list[str] = []
@@ -107,7 +103,7 @@ def _read_po(raw: bytes) -> Iterator[_Entry]:
         starts_entry = keyword is not None and keyword[1] in ("msgctxt", "msgid")
         if targets and (starts_entry or line.startswith("#")):
             if not fuzzy:
-                yield _Entry(sources, targets)
+                yield sources, targets
             sources, targets, fuzzy = [], [], False
         if line.startswith("#,"):
             fuzzy = fuzzy or "fuzzy" in re.split(r"[,\s]+", line[2:])
@@ -122,7 +118,7 @@ def _read_po(raw: bytes) -> Iterator[_Entry]:
         strings = {"msgctxt": [], "msgid": sources, "msgid_plural": sources}.get(keyword[1], targets)
         strings.append(text)
     if targets and not fuzzy:
-        yield _Entry(sources, targets)
+        yield sources, targets
 
 
 def read_catalog(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pair]:
@@ -158,4 +154,4 @@ def read_catalog(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pair]
     if not isinstance(raw, bytes):
         raise TypeError("file: expected a file opened in binary mode")
     entries = _read_mo(raw) if raw[:4] in _MO_MAGIC else _read_po(raw)
-    return [pair for entry in entries for pair in _entry_pairs(entry)]
+    return [pair for entry in entries for pair in _entry_pairs(*entry)]

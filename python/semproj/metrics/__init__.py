@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from .._common.types import Array
 from .._common.validation import check_real
@@ -17,11 +17,12 @@ from ._recall import RecallCurve, atop, recall_curve
 
 __all__ = ["BestSet", "RecallCurve", "atop", "best_set", "mrr", "recall_curve", "reciprocal_ranks", "top1"]
 
-Float64 = npt.NDArray[np.float64]
+Float64: TypeAlias = "NDArray[np.float64]"
+Threads: TypeAlias = "int | None"
 
 
 def reciprocal_ranks(
-    A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", n_threads: Threads = None
 ) -> tuple[Float64, Float64]:
     """Return one over the rank of each row's partner, in both directions.
 
@@ -58,7 +59,7 @@ def reciprocal_ranks(
     return _reciprocal(forward), _reciprocal(backward)
 
 
-def _reciprocal(ranks: npt.NDArray[np.int64]) -> Float64:
+def _reciprocal(ranks: NDArray[np.int64]) -> Float64:
     return np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
 
 
@@ -68,29 +69,14 @@ def _report(forward: float, backward: float, directions: bool) -> float | tuple[
 
 @overload
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[False] = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[False] = ..., n_threads: Threads = ...
 ) -> float: ...
 @overload
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[True],
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[True], n_threads: Threads = ...
 ) -> tuple[float, float]: ...
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: bool = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", directions: bool = False, n_threads: Threads = None
 ) -> float | tuple[float, float]:
     """Return how often the nearest vector is the right one.
 
@@ -133,29 +119,14 @@ def top1(
 
 @overload
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[False] = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[False] = ..., n_threads: Threads = ...
 ) -> float: ...
 @overload
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[True],
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[True], n_threads: Threads = ...
 ) -> tuple[float, float]: ...
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: bool = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", directions: bool = False, n_threads: Threads = None
 ) -> float | tuple[float, float]:
     """Return the mean reciprocal rank of the right vector.
 
@@ -222,7 +193,7 @@ class BestSet:
     n_comparisons: int
 
 
-def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> BestSet:
+def best_set(outcomes: Mapping[str, ArrayLike], *, alpha: float = 0.05) -> BestSet:
     """Return the smallest set of methods that are significantly better than all the rest.
 
     This is the boldface of the tables of Platt, Toutanova and Yih 2010, section 3.2.
@@ -271,17 +242,11 @@ def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> B
     size = next(
         m for m in range(1, len(order) + 1) if all(corrected[a, b] < alpha for a in order[:m] for b in order[m:])
     )
-    best = order[0]
-    return BestSet(
-        names=tuple(order[:size]),
-        means={name: means[name] for name in order},
-        p_values={name: corrected.get((best, name), 1.0) for name in order},
-        alpha=alpha,
-        n_comparisons=len(pairs),
-    )
+    p_values = {name: corrected.get((order[0], name), 1.0) for name in order}
+    return BestSet(tuple(order[:size]), {name: means[name] for name in order}, p_values, alpha, len(pairs))
 
 
-def _outcome(name: Any, values: npt.ArrayLike) -> Float64:
+def _outcome(name: Any, values: ArrayLike) -> Float64:
     array: Array = np.asarray(values)
     if array.ndim != 1 or len(array) < 2:
         raise ValueError(f"outcomes[{name!r}]: expected a vector of at least two numbers, got shape {array.shape}")
