@@ -139,9 +139,7 @@ def align_sentences(
     source = _sentences(source_documents, "source_documents")
     target = _sentences(target_documents, "target_documents")
     if len(source) != len(target):
-        raise ValueError(
-            f"target_documents: expected {len(source)}, as many as source_documents, got {len(target)}"
-        )
+        raise ValueError(f"target_documents: expected {len(source)} like source_documents, got {len(target)}")
     if ratio is None:
         ratio = _usual_ratio(source, target)
     beads, scores = _core.align_lengths(

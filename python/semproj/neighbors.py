@@ -53,10 +53,6 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     array(['sport', 'trade'], dtype='<U5')
     """
 
-    classes_: Array
-    vectors_: Array
-    codes_: Array
-
     _arrays = ("vectors_", "codes_")
     _scalars = ("n_features_in_",)
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._common.validation import check_integer, check_real
+
 # Open syllables here and closed ones there, so that only names look alike.
 _SYLLABLES = (
     ["ba", "de", "ki", "lo", "mu", "pe", "ta", "vo"],
@@ -81,13 +83,11 @@ def planted_bilingual(
     (3, 3, (3,))
     """
     for name, size in (("n_pairs", n_pairs), ("n_topics", n_topics), ("n_terms", n_terms)):
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size!r}")
+        check_integer(size, name, low=1)
     if n_terms < n_topics:
         raise ValueError(f"n_terms: expected at least n_topics = {n_topics}, got {n_terms}")
     for name, fraction in (("shared", shared), ("common", common), ("noise", noise)):
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"{name}: expected a fraction from 0 to 1, got {fraction!r}")
+        check_real(fraction, name, low=0, high=1)
     if not mean_length > 6:
         raise ValueError(f"mean_length: expected more than 6, got {mean_length!r}")
     rng = np.random.default_rng(random_state)

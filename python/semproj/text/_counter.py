@@ -30,6 +30,7 @@ def _integer(name: str, value: Any, least: int) -> int:
 
 
 def as_matrix(parts: CsrParts, n_features: int) -> csr_matrix:
+    """Return counted rows as a matrix, without a copy."""
     indptr, indices, data = parts
     matrix = csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_features), copy=False)
     matrix.has_canonical_format = True
@@ -38,6 +39,7 @@ def as_matrix(parts: CsrParts, n_features: int) -> csr_matrix:
 
 @contextmanager
 def naming_view(number: int) -> Iterator[None]:
+    """Name the view in errors about its documents."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -214,10 +216,9 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             ends.append(session.n_documents)
         session.choose(drop_top, max_features, min_count)
         if len(session.vocabulary) == 0:
-            reason = f"drop_top={drop_top} and min_count={min_count} leave none"
-            raise ValueError(
-                f"documents: empty vocabulary, {reason if session.n_words else 'the documents have no words'}"
-            )
+            none_left = f"drop_top={drop_top} and min_count={min_count} leave none"
+            why = none_left if session.n_words else "the documents have no words"
+            raise ValueError(f"documents: empty vocabulary, {why}")
         self._adopt(session.vocabulary, session.term_counts, session.n_documents, session.n_words)
         return session, ends
 
@@ -234,12 +235,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         return self._fitted().count(batch, **self._options(), first_document_number=first_document_number)
 
     def _get_state(self) -> dict[str, npt.NDArray[Any]]:
-        vocabulary = self._fitted()
-        return {
-            "terms": vocabulary.terms(),
-            "term_offsets": vocabulary.term_offsets(),
-            "term_counts": self.term_counts_,
-        }
+        terms = self._fitted()
+        return {"terms": terms.terms(), "term_offsets": terms.term_offsets(), "term_counts": self.term_counts_}
 
     def _get_scalars(self) -> dict[str, int]:
         self._fitted()
