@@ -1,4 +1,4 @@
-"""Catalogues, wheels and the planted corpus. Every catalogue here is written by the test itself."""
+"""Catalogs, wheels and the planted corpus. Every catalog here is written by the test itself."""
 
 import io
 import struct
@@ -135,13 +135,13 @@ def test_truncated_mo(size):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"<html></html>", r"^file: line 1: not a line of a gettext catalogue"),
+        (b"<html></html>", r"^file: line 1: not a line of a gettext catalog"),
         (b'msgid "a"\nmsgstr "b', r"^file: line 2: expected a quoted string"),
         (b'msgid "\xff"\nmsgstr "b"', r"^file: not valid utf-8 at byte 7"),
         (b'"Content-Type: text/plain; charset=klingon\\n"', r"^file: unknown charset 'klingon'"),
     ],
 )
-def test_malformed_catalogue(raw, message):
+def test_malformed_catalog(raw, message):
     with pytest.raises(ValueError, match=message):
         read_catalog(raw)
 

@@ -22,7 +22,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 
 
 def _entry_pairs(sources: list[str], targets: list[str]) -> Iterator[Pair]:
-    """The singular goes with the first form, the plural with the last; a lone form is read as the plural."""
+    """Pair the singular with the first form and the plural with the last; a lone form is the plural's."""
     if not sources or not sources[0]:
         return
     if len(sources) == 1:
@@ -41,7 +41,7 @@ def _charset(header: bytes) -> str:
     try:
         "".encode(name)
     except LookupError:
-        raise ValueError(f"file: unknown charset {name!r} in the catalogue's header") from None
+        raise ValueError(f"file: unknown charset {name!r} in the catalog's header") from None
     return name
 
 
@@ -59,14 +59,14 @@ def _read_mo(raw: bytes) -> Iterator[Entry]:
         for number in range(count):
             length, start = struct.unpack_from(f"{order}II", raw, table + 8 * number)
             if start + length > len(raw):
-                raise ValueError("file: truncated .mo catalogue")
+                raise ValueError("file: truncated .mo catalog")
             yield raw[start : start + length]
 
     try:
         count, sources_at, targets_at = struct.unpack_from(f"{order}III", raw, 8)
         messages = list(zip(strings(sources_at, count), strings(targets_at, count), strict=True))
     except struct.error:
-        raise ValueError("file: truncated .mo catalogue") from None
+        raise ValueError("file: truncated .mo catalog") from None
     charset = _charset(next((target for source, target in messages if not source), b""))
     for source, target in messages:
         text = _decode(source, charset).rpartition("\x04")[2]  # a context stands before the separator
@@ -111,7 +111,7 @@ def _read_po(raw: bytes) -> Iterator[Entry]:
             continue
         if keyword is None:
             if not strings:
-                raise ValueError(f"file: line {number}: not a line of a gettext catalogue: {line[:40]!r}")
+                raise ValueError(f"file: line {number}: not a line of a gettext catalog: {line[:40]!r}")
             strings[-1] += _quoted(line, number, charset)
             continue
         text = _quoted(line[keyword.end() :], number, charset)
@@ -122,20 +122,20 @@ def _read_po(raw: bytes) -> Iterator[Entry]:
 
 
 def read_catalog(file: str | os.PathLike[str] | bytes | IO[bytes]) -> list[Pair]:
-    r"""Read the translated messages of a gettext catalogue.
+    r"""Read the translated messages of a gettext catalog.
 
-    Fuzzy, obsolete and untranslated entries are left out. Of the plural forms, the singular is paired with
-    the first and the plural with the last.
+    Fuzzy, obsolete and untranslated entries are left out. The singular of a message is paired with the first
+    plural form of its translation, and the plural with the last.
 
     Parameters
     ----------
-    file : path, bytes or binary file
-        A ``.po`` or ``.mo`` catalogue; which of the two is seen from its first bytes.
+    file : path-like, bytes or binary file
+        A ``.po`` or ``.mo`` catalog; its first bytes tell which.
 
     Returns
     -------
     list of (str, str)
-        Messages and their translations, in the order of the catalogue.
+        Messages and their translations, in the order of the catalog.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def _plain(text: str) -> str:
 
 
 def _catalog_files(archive: Path, language: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of one language's catalogues, by name; a .mo only where there is no .po."""
+    """Yield names and contents of one language's catalogs, sorted by name; a .mo only where there is no .po."""
     wanted = re.compile(rf"(?:^|/){re.escape(language)}/LC_MESSAGES/[^/]+\.(?:po|mo)$")
 
     def choose(names: Iterable[str]) -> list[str]:
@@ -61,24 +61,24 @@ def _catalog_files(archive: Path, language: str) -> Iterator[tuple[str, bytes]]:
 def catalog_pairs(
     wheel: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], language: str, *, min_words: int = 6
 ) -> list[Pair]:
-    """Read the translated messages in a package's catalogues as plain sentences.
+    """Read the translated messages in a package's catalogs as plain sentences.
 
-    Markup, placeholders and addresses become spaces. A message that has been seen already, in either
-    language, is left out, so no sentence has two right answers; so is one left in the original language.
+    Markup, placeholders and addresses become spaces. A message that has been seen before, in either language, is
+    left out, so that no sentence has two right answers. So is a message that was not translated.
 
     Parameters
     ----------
-    wheel : path or sequence of paths
+    wheel : path-like or sequence of path-like
         Wheels, or source archives, with files such as ``package/locale/es/LC_MESSAGES/django.po``.
     language : str
-        The name of the catalogue's folder, such as "es" or "pt_BR".
-    min_words : int, default=6
-        Both sides have at least this many words.
+        The name of the catalog's folder, such as "es" or "pt_BR".
+    min_words : int, default 6
+        Leave out messages with fewer words on either side.
 
     Returns
     -------
     list of (str, str)
-        In the order of the archives given, of their files by name, and of the messages in a file.
+        In the order of the archives, of the names of their files, and of the messages in a file.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def catalog_pairs(
 
 
 def _pip_download(package: str, folder: Path, options: Sequence[str], timeout: float) -> str | None:
-    """None when it went well, otherwise what pip said."""
+    """Run pip; return None if it succeeded, otherwise what it said."""
     quick = ["--no-input", "--retries=1", "--timeout=10", "--disable-pip-version-check", "--progress-bar=off"]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", *quick, *options]
     command += ["--dest", str(folder), "--", package]
@@ -125,19 +125,19 @@ def _pip_download(package: str, folder: Path, options: Sequence[str], timeout: f
 
 
 def download_wheel(package: str, cache: str | os.PathLike[str], *, timeout: float = 120.0) -> Path:
-    """Fetch a package's wheel from the package index, once.
+    """Fetch a package's wheel from the package index, unless the cache has it.
 
-    A source archive is fetched when there is no wheel. Nothing is installed, and a file that is in the cache
-    is whole: it is downloaded beside its place and renamed into it.
+    If there is no wheel, the source archive is fetched. Nothing is installed. A file in the cache is always whole:
+    it is downloaded elsewhere and then moved there.
 
     Parameters
     ----------
     package : str
         A name, or ``name==version``.
-    cache : path
-        The folder that keeps the files, one folder for each package; made when missing.
-    timeout : float, default=120
-        Seconds given to each attempt.
+    cache : path-like
+        Where the files are kept, in a folder for each package; made if missing.
+    timeout : float, default 120
+        Seconds that each attempt may take.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def download_wheel(package: str, cache: str | os.PathLike[str], *, timeout: floa
     Raises
     ------
     DownloadError
-        When the index cannot be reached or does not have the package.
+        If the index cannot be reached or does not have the package.
     """
     if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:==[A-Za-z0-9.!+_-]+)?", package):
         raise ValueError(f"package: expected a name or name==version, got {package!r}")
@@ -159,7 +159,7 @@ def download_wheel(package: str, cache: str | os.PathLike[str], *, timeout: floa
             folder = Path(temporary) / "files"
             folder.mkdir()
             problem = _pip_download(package, folder, ["--only-binary=:all:"], timeout)
-            # Without a connection the second attempt would only wait as long as the first.
+            # Without a connection, a second attempt would only wait as long as the first.
             if problem is not None and not _NO_CONNECTION.search(problem):
                 problem = _pip_download(package, folder, ["--no-binary=:all:"], timeout)
             if problem is not None:
@@ -168,7 +168,7 @@ def download_wheel(package: str, cache: str | os.PathLike[str], *, timeout: floa
             try:
                 folder.rename(place)
             except OSError:
-                if not place.is_dir():  # otherwise another process was first, and its files serve
+                if not place.is_dir():  # otherwise another process was first, and its files will do
                     raise
     files = sorted(path for path in place.iterdir() if path.is_file())
     if len(files) != 1:

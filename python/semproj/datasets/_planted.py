@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._common.validation import check_integer, check_real
 
-# Open syllables here and closed ones there, so that only names look alike.
+# One language has open syllables and the other closed ones, so that only names look alike.
 _SYLLABLES = (
     ["ba", "de", "ki", "lo", "mu", "pe", "ta", "vo"],
     ["gan", "fes", "hir", "jon", "rus", "wel", "zan"],
@@ -19,7 +19,7 @@ _NAME_SYLLABLES = ["ro", "mi", "sa", "ke", "lu"]
 
 
 class PlantedCorpus(NamedTuple):
-    """Two languages that say the same things; see `planted_bilingual`."""
+    """Texts in two languages that say the same things; see `planted_bilingual`."""
 
     first: list[str]
     second: list[str]
@@ -27,7 +27,7 @@ class PlantedCorpus(NamedTuple):
 
 
 def _invented(count: int, syllables: Sequence[str], ending: str = "") -> list[str]:
-    """Different words, the first ones shortest: numbers written with syllables for digits."""
+    """Make different words, the shortest first: numbers written with syllables for digits."""
     words = []
     for number in range(1, count + 1):
         digits = []
@@ -51,29 +51,31 @@ def planted_bilingual(
 ) -> PlantedCorpus:
     """Draw a corpus in two invented languages whose shared topics are known.
 
-    Each text has one main topic and a little of the others. Every word of the first language is a concept
-    with one word in the second; word frequencies follow Zipf's law. Texts of a pair draw the same concepts,
-    but for `noise`, in an order of their own.
+    Each text has one main topic and a little of the others. Every word of the first language stands for a concept,
+    which has one word in the second; word frequencies follow Zipf's law. Both texts of a pair have the same
+    concepts, except for `noise`, each in an order of its own.
 
     Parameters
     ----------
-    n_pairs, n_topics, n_terms : int
-        Numbers of pairs, of topics and of concepts; each topic owns ``n_terms // n_topics`` of these.
-    shared : float, default=0.05
-        The fraction of concepts that are names, written alike in both languages.
-    common : float, default=0.3
-        The fraction of tokens that are function words, which tell nothing.
-    noise : float, default=0.2
-        The probability that a word of the second text is another one of the same topic.
-    mean_length : float, default=25
-        The mean number of words; lengths are five plus a geometric number.
-    random_state : int, default=0
+    n_pairs : int
+    n_topics : int, default 20
+    n_terms : int, default 4000
+        How many concepts there are; each topic owns ``n_terms // n_topics`` of them.
+    shared : float, default 0.05
+        Fraction of concepts that are names, written alike in both languages.
+    common : float, default 0.3
+        Fraction of tokens that are function words, which say nothing about the topic.
+    noise : float, default 0.2
+        Probability that a word of the second text is replaced by another of the same topic.
+    mean_length : float, default 25
+        Mean number of words; lengths are five plus a geometric number.
+    random_state : int, default 0
         The same number gives the same corpus.
 
     Returns
     -------
     PlantedCorpus
-        ``first`` and ``second``, lists of texts, and ``topics``, the main topic of each pair.
+        Lists of texts, ``first`` and ``second``, and the main topic of each pair, ``topics``.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def planted_bilingual(
         drawn: npt.NDArray[np.intp] = np.searchsorted(cumulative, rng.random(document.size) * cumulative[-1])
         return drawn
 
-    # Concepts are dealt to the topics in turn, so a low number is a frequent one in every topic.
+    # Topics take concepts in turn, so a low number is a frequent concept in every topic.
     concept = zipf(n_terms // n_topics) * n_topics + topic
     other = zipf(n_terms // n_topics) * n_topics + topic
     translated = np.where(rng.random(document.size) < noise, other, concept)

@@ -1,4 +1,4 @@
-"""Antonyms told from synonyms by a score."""
+"""Telling antonyms from synonyms by a score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._common.files import PathLike, numbered_lines
 
 
 class AntonymPairs(NamedTuple):
-    """Pairs of words; a label is True for antonyms and False for synonyms."""
+    """Pairs of words, with labels: True for antonyms and False for synonyms."""
 
     first: list[str]
     second: list[str]
@@ -19,7 +19,7 @@ class AntonymPairs(NamedTuple):
 
 
 class AntonymResult(NamedTuple):
-    """How well scores tell antonyms: with a threshold (all but the last), and as a ranking."""
+    """How well scores tell antonyms: by a threshold, and, for `average_precision`, as a ranking."""
 
     accuracy: float
     precision: float
@@ -30,7 +30,15 @@ class AntonymResult(NamedTuple):
 
 
 def read_antonym_pairs(path: PathLike) -> AntonymPairs:
-    """Read lines ``word TAB word TAB label``, as those of AntSynNET; 1 stands for antonyms, 0 for synonyms.
+    """Read lines ``word TAB word TAB label``, as AntSynNET has them; 1 means antonyms, 0 synonyms.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    AntonymPairs
 
     Examples
     --------
@@ -57,15 +65,15 @@ def read_antonym_pairs(path: PathLike) -> AntonymPairs:
 def score_antonyms(
     train_scores: npt.ArrayLike, train_labels: npt.ArrayLike, scores: npt.ArrayLike, labels: npt.ArrayLike
 ) -> AntonymResult:
-    """Tell antonyms from synonyms by a score.
+    """Measure how well a score tells antonyms from synonyms.
 
     Parameters
     ----------
     train_scores, train_labels : array-like of shape (n_train,)
-        The threshold is the `best_threshold` of these.
+        Their `best_threshold` is the threshold.
     scores, labels : array-like of shape (n,)
-        More is more antonymous: the negative cosine of a space in which antonyms are opposite. A pair of which
-        nothing is known needs a number too: 0 for a cosine.
+        A higher score means more antonymous, such as the negative cosine in a space where antonyms are opposite.
+        An unknown pair needs a number too: 0 for a cosine.
 
     Returns
     -------
@@ -94,9 +102,17 @@ def score_antonyms(
 
 
 def best_threshold(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """From which score on to say yes, so that most labels are right: halfway between two scores, or infinite.
+    """Return the threshold that gets most labels right, if scores from there on mean True.
 
-    The lowest one of several.
+    It is halfway between two scores, or infinite. Of several that are equally good, it is the lowest.
+
+    Parameters
+    ----------
+    scores, labels : array-like of shape (n,)
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -109,7 +125,7 @@ def best_threshold(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     ranked, yes = found[order], truth[order]
     right = np.concatenate([[0], np.cumsum(~yes)]) + np.concatenate([np.cumsum(yes[::-1])[::-1], [0]])
     bounds = np.concatenate([[-np.inf], ranked[:-1] / 2 + ranked[1:] / 2, [np.inf]])
-    possible = np.concatenate([[True], ranked[1:] > ranked[:-1], [True]])  # equal scores are not told apart
+    possible = np.concatenate([[True], ranked[1:] > ranked[:-1], [True]])  # no threshold separates equal scores
     return float(bounds[np.argmax(np.where(possible, right, -1))])
 
 

@@ -19,9 +19,9 @@ _QUOTED = re.compile(r'"([^"]*)"')
 
 
 class MaxDiffQuestion(NamedTuple):
-    """Pairs of words, and how many people chose each as the least, and as the most illustrative.
+    """Pairs of words, and how many people chose each as the least and as the most illustrative.
 
-    `n_people` were asked; some do not choose.
+    `n_people` were asked; some of them may not have chosen.
     """
 
     pairs: tuple[Pair, ...]
@@ -31,7 +31,7 @@ class MaxDiffQuestion(NamedTuple):
 
 
 class MaxDiffResult(NamedTuple):
-    """Shares of right answers from 0 to 1 (`accuracy` is the mean of the other two), and rank correlation."""
+    """Shares of right answers, from 0 to 1 (`accuracy` is the mean of the other two), and the rank correlation."""
 
     accuracy: float
     least: float
@@ -50,8 +50,8 @@ class MaxDiff:
     ----------
     questions : list of MaxDiffQuestion
     ratings : dict of pairs to float
-        The gold ratings, as maxdiff_to_scale.pl writes them: the percentage of times that a pair was chosen as
-        most illustrative, minus that as least, with one decimal.
+        The gold ratings, as maxdiff_to_scale.pl writes them: how often a pair was chosen as most illustrative, in
+        per cent, minus how often as least, rounded to one decimal.
 
     Examples
     --------
@@ -81,18 +81,18 @@ class MaxDiff:
         self.ratings = {pair: round(100 * chosen[pair] / shown[pair], 1) for pair in shown}
 
     def score(self, scores: PairScores) -> MaxDiffResult:
-        """Evaluate scores of the pairs, as the task's own programs do.
+        """Evaluate the scores of all pairs, as the task's own programs do.
 
         Parameters
         ----------
         scores : mapping from pairs to numbers, or function of two words
-            More is more illustrative. Of equal scores in a question the first pair is the answer.
+            A higher score means more illustrative. Among equal scores in a question, the first pair is the answer.
 
         Returns
         -------
         MaxDiffResult
             An answer is right if no other pair has more votes. `spearman` is the rank correlation with the gold
-            ratings, ties with their mean ranks; 0 if all scores are equal.
+            ratings, where ties have their mean rank; it is 0 if all scores are equal.
         """
         found = {pair: _score_of(scores, pair) for question in self.questions for pair in question.pairs}
         least = most = 0
@@ -101,19 +101,22 @@ class MaxDiff:
             least += question.least[values.index(min(values))] == max(question.least)
             most += question.most[values.index(max(values))] == max(question.most)
         n = len(self.questions)
-        rated = list(self.ratings)
-        return MaxDiffResult(
-            (least + most) / (2 * n),
-            least / n,
-            most / n,
-            _spearman([found[pair] for pair in rated], [self.ratings[pair] for pair in rated]),
-        )
+        spearman = _spearman([found[pair] for pair in self.ratings], list(self.ratings.values()))
+        return MaxDiffResult((least + most) / (2 * n), least / n, most / n, spearman)
 
 
 def read_maxdiff(path: PathLike) -> MaxDiff:
-    """Read a file ``Phase2Answers-*.txt``: four pairs, the least and the most illustrative, one answer a line.
+    """Read a file ``Phase2Answers-*.txt``: each line has four pairs, the least and the most illustrative of them.
 
-    Answers to the same four pairs in the same order are one question. An empty answer is no vote.
+    Answers to the same four pairs in the same order make one question. An empty answer is no vote.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    MaxDiff
 
     Examples
     --------
@@ -152,7 +155,16 @@ def read_maxdiff(path: PathLike) -> MaxDiff:
 
 
 def read_ratings(path: PathLike) -> dict[Pair, float]:
-    """Read a file of ratings, the gold ones or a system's: lines of a number and ``"word:word"``."""
+    """Read ratings, the gold ones or those of a system: each line has a number and ``"word:word"``.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    dict of pairs to float
+    """
     ratings = {}
     for number, line in numbered_lines(path):
         if line.strip() and not line.startswith("#"):
@@ -189,5 +201,5 @@ def _spearman(first: list[float], second: list[float]) -> float:
 
     ranks: Array = rankdata([first, second], axis=1)
     if (np.ptp(ranks, axis=1) == 0).any():
-        return 0.0  # of a constant there is none
+        return 0.0  # a constant has no correlation
     return float(np.corrcoef(ranks)[0, 1])

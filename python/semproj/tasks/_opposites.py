@@ -19,7 +19,7 @@ class ClosestOppositeQuestion(NamedTuple):
 
 
 class ClosestOppositeResult(NamedTuple):
-    """Right answers per answered question, per question, and the harmonic mean of the two."""
+    """The share of right answers among answered questions, that among all questions, and their harmonic mean."""
 
     precision: float
     recall: float
@@ -30,7 +30,7 @@ class ClosestOppositeResult(NamedTuple):
 
 
 class SupportsSimilarity(Protocol):
-    """What knows some words, and how similar they are."""
+    """A model that knows some words, and how similar they are."""
 
     def __contains__(self, word: object) -> bool: ...
 
@@ -38,14 +38,18 @@ class SupportsSimilarity(Protocol):
 
 
 def read_closest_opposite(path: PathLike) -> list[ClosestOppositeQuestion]:
-    """Read questions, one a line: ``target: choice choice ... :: answer``.
+    """Read closest-opposite questions, one on each line: ``target: choice choice ... :: answer``.
 
-    The format of the GRE questions of Mohammad, Dorr and Hirst 2008. Empty lines are passed over.
+    The GRE questions of Mohammad, Dorr and Hirst 2008 have this format. Empty lines are skipped.
 
     Parameters
     ----------
     path : path-like
-        UTF-8; ``.gz`` and ``.xz`` are unpacked.
+        UTF-8 text; ``.gz`` and ``.xz`` are unpacked.
+
+    Returns
+    -------
+    list of ClosestOppositeQuestion
 
     Examples
     --------
@@ -76,11 +80,10 @@ def read_closest_opposite(path: PathLike) -> list[ClosestOppositeQuestion]:
 def closest_opposite(
     model: SupportsSimilarity, questions: Iterable[ClosestOppositeQuestion | Sequence[Any]]
 ) -> ClosestOppositeResult:
-    """Answer closest-opposite questions by the choice of smallest similarity to the target.
+    """Answer each question with the choice least similar to the target, and score the answers.
 
-    By the rules of Yih, Zweig and Platt 2012: a question whose target, or all of whose choices, the model does not
-    know is not answered; of the other choices, those that it does not know are ignored. Of equals the first is
-    taken.
+    The rules are those of Yih, Zweig and Platt 2012: a question is not answered if the model does not know its
+    target or knows none of its choices. Unknown choices are ignored. Of equal choices the first is taken.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Text to counts: words or n-grams, one vocabulary or one per language, and files read as streams."""
+"""Count words or n-grams of text, with one vocabulary or one for each language; read files as streams."""
 
 from __future__ import annotations
 

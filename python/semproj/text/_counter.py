@@ -1,4 +1,4 @@
-"""Text to counts of words or n-grams."""
+"""Count the words or n-grams of texts in one language."""
 
 from __future__ import annotations
 
@@ -49,43 +49,42 @@ def naming_view(number: int) -> Iterator[None]:
 class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Count words or n-grams.
 
-    A word is a run of Unicode letters and numbers and of the marks that follow them. Columns are ordered by
-    how often the term occurs, most frequent first, equals by their UTF-8 bytes. The result is the same for
-    any number of threads.
+    A word is a run of Unicode letters and numbers, with the marks that follow them. The most frequent term has the
+    first column; terms that are equally frequent are ordered by their UTF-8 bytes. The result is the same for any
+    number of threads.
 
     Parameters
     ----------
-    drop_top : int, default=0
-        This many of the most frequent terms have no column.
-    max_features : int, optional
-        Of the others, only this many of the most frequent have one.
-    min_count : int, default=1
-        Terms that occur less often have none.
-    ngram_range : tuple (1, n), default=(1, 1)
-        Runs of 1 to n words, joined by a space, are the terms.
-    lowercase : bool, default=False
+    drop_top : int, default 0
+        Give this many of the most frequent terms no column.
+    max_features : int or None, default None
+        Of the others, keep only this many of the most frequent.
+    min_count : int, default 1
+        Leave out terms that occur less often.
+    ngram_range : tuple (1, n), default (1, 1)
+        Count runs of 1 to n words, joined by a space.
+    lowercase : bool, default False
         Map every character to lower case (one to one: U+0130 becomes "i").
-    errors : {"strict", "replace"}, default="strict"
-        Invalid UTF-8 and lone surrogates are an error that names the document, or read as U+FFFD, which
+    errors : {"strict", "replace"}, default "strict"
+        Raise an error that names the document for invalid UTF-8 and lone surrogates, or read them as U+FFFD, which
         separates words.
-    n_threads : int, optional
-        By default what the machine and the environment allow.
-    progress : bool, default=False
+    n_threads : int or None
+    progress : bool, default False
         Show a progress bar.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
         The column of each term; made when first asked for.
-    term_counts_ : ndarray of int64
+    term_counts_ : int64 array of shape (n_terms,)
         How often the term of each column occurred in `fit`.
     n_documents_, n_tokens_ : int
-        Documents and words (n-grams of one) seen in `fit`.
+        How many documents and words (n-grams of one) `fit` has seen.
 
     Notes
     -----
-    A document is a str, UTF-8 bytes, or a list of str, which are then used as they are. Documents are read in
-    batches of a few megabytes, once: any iterable will do.
+    A document is a str, UTF-8 bytes, or a list of str, whose elements are taken as words. Documents are read once,
+    in batches of a few megabytes: any iterable will do.
 
     Examples
     --------
@@ -151,14 +150,14 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         Returns
         -------
         csr_matrix of int32, shape (n_documents, n_terms)
-            With sorted indices. Terms that have no column are not counted.
+            Its indices are sorted. Terms without a column are not counted.
         """
         session = self._session(keep_rows=True, vocabulary=self._fitted())
         self._feed(session, documents)
         return as_matrix(session.rows(), len(self._vocabulary))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
-        """Return the terms in the order of the columns; `input_features` is ignored."""
+        """Return the terms in the order of their columns; `input_features` is ignored."""
         return np.array(self._fitted().term_list(), dtype=object)
 
     @cached_property
@@ -184,7 +183,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         return {"ngram_max": int(last), "n_threads": resolve_threads(self.n_threads), **self._reading()}
 
     def _reading(self) -> dict[str, Any]:
-        """How text becomes words, whatever is then done with them."""
+        """Return the options that say how text becomes words."""
         return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
 
     def _session(self, *, keep_rows: bool, vocabulary: _core.Vocabulary | None) -> _core.CountSession:
@@ -194,8 +193,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         from tqdm import tqdm
 
         number, total = 0, len(documents) if isinstance(documents, Sized) else None
-        look: dict[str, Any] = {"unit": " documents", "unit_scale": True, "disable": not self.progress}
-        with tqdm(total=total, desc=type(self).__name__, **look) as bar:
+        style: dict[str, Any] = {"unit": " documents", "unit_scale": True, "disable": not self.progress}
+        with tqdm(total=total, desc=type(self).__name__, **style) as bar:
             for batch in iter_batches(documents):
                 session.add(batch, number)
                 number += len(batch)
@@ -204,7 +203,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def _learn(
         self, sources: Sequence[Iterable[Document]], keep_rows: bool
     ) -> tuple[_core.CountSession, list[int]]:
-        """Fit on all sources together; the second result is the number of documents after each of them."""
+        """Fit on all sources together; also return how many documents there were after each of them."""
         drop_top = _integer("drop_top", self.drop_top, 0)
         max_features = None if self.max_features is None else _integer("max_features", self.max_features, 1)
         min_count = _integer("min_count", self.min_count, 1)

@@ -1,4 +1,4 @@
-"""Texts of several languages to counts, with one vocabulary for all or one for each."""
+"""Count the words or n-grams of texts in several languages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    vocabulary : {"shared", "separate"}, default="shared"
-        With a shared vocabulary a term that occurs in several languages has one column.
+    vocabulary : {"shared", "separate"}, default "shared"
+        In a shared vocabulary, a term that occurs in several languages has one column.
     drop_top, max_features, min_count, ngram_range, lowercase, errors, n_threads, progress
-        As for `TermCounter`; of the shared vocabulary, or of each.
+        As for `TermCounter`, applied to the shared vocabulary or to each.
 
     Attributes
     ----------
     counters_ : list of TermCounter
-        One for each language; the same one each time if the vocabulary is shared.
+        One for each language; all of them are the same object if the vocabulary is shared.
 
     Examples
     --------
@@ -76,9 +76,9 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         documents : sequence of iterables
-            The documents of each language; with `view`, one iterable: the documents of that language.
-        view : int, optional
-            The number of the language, from 0.
+            The documents of each language; with `view`, one iterable with the documents of that language.
+        view : int or None, default None
+            Which language, counted from 0.
 
         Returns
         -------
