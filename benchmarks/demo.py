@@ -88,7 +88,7 @@ def load_corpus(cache: Path, offline: bool) -> Corpus:
         except datasets.DownloadError as error:
             print(f"  {str(error).splitlines()[0]}")
     if wheels:
-        pairs = datasets.catalogue_pairs(wheels, "es")
+        pairs = datasets.catalog_pairs(wheels, "es")
         names = ", ".join("-".join(wheel.name.split("-")[:2]) for wheel in wheels)
         return Corpus(pairs, ("English", "Spanish"), f"messages of {names}", planted=False)
     print("  NO REAL TEXT: the package index was not used or not reached.")

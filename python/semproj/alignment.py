@@ -1,4 +1,4 @@
-"""Sentences found in text, and matched between a document and its translation by their lengths."""
+"""Split text into sentences, and align those of a document with those of its translation by their lengths."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["SentenceAlignment", "align_sentences", "split_sentences"]
 
 SentenceDocument: TypeAlias = "str | Sequence[str]"
 
-# Where a sentence may end: at punctuation, with what closes behind it, before a space (ideographic marks need
-# none); at the end of a line; before a bullet.
+# A sentence may end after punctuation and closing quotes before a space (ideographic marks need no space), at the
+# end of a line, and before a bullet.
 _END = re.compile(
     r"(?P<stop>[.!?…]+[\"'’”»)\]]*\s+)|[。！？]+[”’」』）]*\s*|\s*[\r\n\v\f\x85\u2028\u2029]\s*|\s+(?=[-*•‣◦▪·]\s)"
 )
@@ -31,7 +31,16 @@ def split_sentences(text: str) -> list[str]:
 
     A sentence ends at ``. ! ? …`` (and the quotes or brackets that follow) before a space, unless the next
     character is a lower-case letter; at ``。！？``; at the end of a line; and before a bullet (``- * • ‣ ◦ ▪ ·``
-    between spaces). There are no lists of abbreviations: the alignment puts together what was cut too often.
+    between spaces). There are no lists of abbreviations: the alignment joins what was cut too often.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        Without the white space around them; none is empty.
 
     Examples
     --------
@@ -39,35 +48,30 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences('At 9 a.m. it began. "Really?" Yes: - one - two')
     ['At 9 a.m. it began.', '"Really?"', 'Yes:', '- one', '- two']
     """
-    sentences, begin = [], 0
-    for match in _END.finditer(text):
-        end = match.end()
-        if match.lastgroup == "stop" and text[end : end + 1].islower():
-            continue
-        sentence = text[begin:end].strip()
-        if sentence:
-            sentences.append(sentence)
-        begin = end
-    sentence = text[begin:].strip()
-    if sentence:
-        sentences.append(sentence)
-    return sentences
+    ends = [
+        match.end()
+        for match in _END.finditer(text)
+        if match.lastgroup != "stop" or not text[match.end() : match.end() + 1].islower()
+    ]
+    sentences = (text[begin:end].strip() for begin, end in zip([0, *ends], [*ends, len(text)], strict=True))
+    return [sentence for sentence in sentences if sentence]
 
 
 @dataclass(frozen=True)
 class SentenceAlignment:
-    """What :func:`align_sentences` found.
+    """The sentences of documents and their translations, and which of them belong together.
 
     Attributes
     ----------
     source, target : list of list of str
         The sentences of each document.
     beads : int64 array of shape (n_beads, 5)
-        Document, first and end of the source sentences, first and end of the target sentences, counted within the
-        document. One of the two ranges is empty where a sentence has no counterpart.
+        A bead joins a few source sentences to a few target sentences: the document, the first and the end of the
+        source sentences, the first and the end of the target sentences, counted within the document. One of the
+        two ranges is empty where a sentence has no counterpart.
     scores : float32 array of shape (n_beads,)
-        Minus half the squared difference of the lengths, in standard deviations: 0 is a perfect fit, -8 is four
-        deviations off. For sentences without a counterpart, ``log(skip)``.
+        How well the lengths agree: minus half the squared difference in standard deviations, so 0 is a perfect fit
+        and -8 is four deviations off. A sentence without a counterpart has ``log(skip_probability)``.
     """
 
     source: list[list[str]]
@@ -78,10 +82,10 @@ class SentenceAlignment:
     def __len__(self) -> int:
         return len(self.beads)
 
-    def pairs(self, min_score: float = -np.inf) -> Iterator[tuple[str, str]]:
-        """The two sides of each bead that has both and scores at least `min_score`."""
+    def pairs(self, min_score: float | None = None) -> Iterator[tuple[str, str]]:
+        """Yield both texts of each bead that has two and scores at least `min_score`; None takes any score."""
         for (document, a, b, c, d), score in zip(self.beads.tolist(), self.scores.tolist(), strict=True):
-            if a < b and c < d and score >= min_score:
+            if a < b and c < d and (min_score is None or score >= min_score):
                 yield " ".join(self.source[document][a:b]), " ".join(self.target[document][c:d])
 
 
@@ -91,38 +95,38 @@ def align_sentences(
     *,
     ratio: float | None = None,
     variance: float = 6.8,
-    skip: float = 0.01,
+    skip_probability: float = 0.01,
     band: int = 64,
     n_threads: int | None = None,
 ) -> SentenceAlignment:
-    """Match the sentences of documents and their translations, in order, by their lengths in characters.
+    """Align the sentences of documents and their translations, in order, by their lengths in characters.
 
-    The least costly sequence of beads 1-1, 1-0, 0-1, 2-1, 1-2 and 2-2 (after Gale and Church 1993). Where one side
-    has a single sentence, the whole pair is one bead.
+    This finds the least costly sequence of beads 1-1, 1-0, 0-1, 2-1, 1-2 and 2-2 (after Gale and Church 1993).
+    Where one side has a single sentence, the whole pair is one bead.
 
     Parameters
     ----------
     source_documents, target_documents : iterables of str or of lists of str
-        Document i of one is the translation of document i of the other. Texts are cut by :func:`split_sentences`;
-        a list is a document's sentences.
-    ratio : float, optional
-        Characters of the target for one of the source. By default the median over the documents, weighted by
-        their lengths, so that documents with large parts missing do not count.
+        Document i of one is the translation of document i of the other. A text is cut by :func:`split_sentences`;
+        a list holds the sentences of a document.
+    ratio : float or None, default None
+        How many characters of the target translate one of the source. None takes the median over the documents,
+        weighted by their lengths, which documents with large parts missing do not move.
     variance : float, default 6.8
-        Of the target's length, for each character.
-    skip : float, default 0.01
+        Variance of the target's length, for each of its characters.
+    skip_probability : float, default 0.01
         Prior probability that a sentence has no counterpart. It does not depend on the sentence's length, so that
-        parts that are missing from one side of comparable documents are passed over.
+        long parts that one side of comparable documents lacks are skipped.
     band : int, default 64
-        Cells computed on each side of the diagonal at first; doubled for a document whose best path comes into
-        the outer quarter of the band. Documents of up to this many sentences are aligned exactly; longer ones take
-        memory in proportion to sentences times band.
+        How many cells on each side of the diagonal are computed at first. The band is doubled for a document whose
+        best path comes into its outer quarter. Documents of up to `band` sentences are aligned exactly; longer
+        ones take memory in proportion to sentences times `band`.
     n_threads : int or None
 
     Returns
     -------
     SentenceAlignment
-        The same for any number of threads.
+        It is the same for any number of threads.
 
     Examples
     --------
@@ -138,22 +142,18 @@ def align_sentences(
     """
     threads = resolve_threads(n_threads)
     variance = check_real(variance, "variance", low=1e-6)
-    skip = check_real(skip, "skip", low=1e-12, high=1.0)
+    skip_probability = check_real(skip_probability, "skip_probability", low=1e-12, high=1.0)
     band = check_integer(band, "band", low=1)
     if ratio is not None:
         ratio = check_real(ratio, "ratio", low=1e-3, high=1e3)
     source = _sentences(source_documents, "source_documents")
     target = _sentences(target_documents, "target_documents")
     if len(source) != len(target):
-        raise ValueError(
-            f"target_documents: expected {len(source)}, as many as source_documents, got {len(target)}"
-        )
-    source_starts, source_lengths = _lengths(source)
-    target_starts, target_lengths = _lengths(target)
+        raise ValueError(f"target_documents: expected {len(source)} like source_documents, got {len(target)}")
     if ratio is None:
         ratio = _usual_ratio(source, target)
     beads, scores = _core.align_lengths(
-        source_starts, source_lengths, target_starts, target_lengths, ratio, variance, skip, band, threads
+        *_lengths(source), *_lengths(target), ratio, variance, skip_probability, band, threads
     )
     return SentenceAlignment(source, target, beads, scores)
 

@@ -1,4 +1,4 @@
-"""Words by the company they keep: vectors of words from the windows of a corpus, or from elsewhere."""
+"""Word vectors from the words around them in a corpus, or from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_integer, core_csr
 from .lsa import LSA
-from .text import Document, TermCounter
-from .text._documents import iter_batches
+from .text import Document, TermCounter, iter_batches
 from .weighting import TermWeighting, TfIdf
 
 __all__ = ["ContextSpace", "count_contexts"]
 
-_CHUNK = 1 << 20  # words in one product, about
+_CHUNK = 1 << 20  # how many words a product has, about
 
 
 class ContextSpace(Persistent):
-    """A vocabulary and vectors in which words that occur in like contexts are near by cosine.
+    """Word vectors that are near, by cosine, if the words occur in similar contexts.
 
     Parameters
     ----------
@@ -69,34 +68,35 @@ class ContextSpace(Persistent):
         random_state: Any = 0,
         n_threads: int | None = None,
     ) -> ContextSpace:
-        """Vectors from a corpus (Yih, Zweig and Platt 2012, section 6.2.1).
+        """Learn vectors from a corpus (Yih, Zweig and Platt 2012, section 6.2.1).
 
-        What stands within `window` words of any occurrence of a word is its bag of words; bags are weighted,
+        All words within `window` words of any occurrence of a word make up its bag of words. Bags are weighted,
         scaled to unit length, and projected by LSA.
 
         Parameters
         ----------
         documents : iterable of str, bytes or lists of str
-            Read twice, so that an iterator will not do. Windows end where documents end.
+            Read twice, so an iterator will not do. Windows end where documents end.
         n_components : int, default 300
-            Or as many as words and contexts allow.
+            Fewer if there are fewer words or contexts.
         window : int, default 10
-            To the left and to the right.
-        min_count, max_words : int
-            Words that occur less often, or are not among so many most frequent ones, have no vector; they keep
-            their places in the windows.
+            How many words to the left and to the right count.
+        min_count : int, default 1
+            Words that occur less often have no vector, but keep their places in the windows.
+        max_words : int or None, default None
+            Only so many of the most frequent words have a vector.
         max_contexts : int or None, default 20000
-            Only so many most frequent words are counted in bags. This bounds the cost of LSA.
-        weighting : TermWeighting, optional
-            By default `TfIdf`, over bags.
+            Bags count only so many of the most frequent words. This bounds the cost of LSA.
+        weighting : TermWeighting or None, default None
+            How to weight the bags; None stands for `TfIdf`.
         lowercase : bool, default True
-        random_state : int, numpy generator or None, default 0
+        random_state : int, NumPy generator or None, default 0
         n_threads : int or None
 
         Returns
         -------
         ContextSpace
-            A word that never has company has the zero vector.
+            A word with no others around it has the zero vector.
         """
         window = check_integer(window, "window", low=1)
         n_components = check_integer(n_components, "n_components", low=1)
@@ -140,14 +140,14 @@ class ContextSpace(Persistent):
 
 
 def count_contexts(documents: Iterable[Document], counter: TermCounter, *, window: int = 10) -> sp.csr_matrix:
-    """How often words occur within `window` words of each other.
+    """Count how often words occur within `window` words of each other.
 
     Parameters
     ----------
     documents : iterable of str, bytes or lists of str
         Read twice.
     counter : TermCounter
-        Of single words; fitted here. Words without a column keep their places.
+        It counts single words, and is fitted here. Words without a column keep their places.
     window : int, default 10
 
     Returns
@@ -157,8 +157,8 @@ def count_contexts(documents: Iterable[Document], counter: TermCounter, *, windo
 
     Notes
     -----
-    A sparse product of occurrences and the words to the right of them, in chunks of about a million words, for
-    each of which some 20 bytes and place of the window are needed. A few million words take seconds.
+    Occurrences are multiplied by the words to their right, as sparse matrices, a million words at a time. Each
+    word takes some 20 bytes for every place of the window. A few million words take seconds.
 
     Examples
     --------
@@ -188,17 +188,16 @@ def count_contexts(documents: Iterable[Document], counter: TermCounter, *, windo
 
 
 def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tuple[Array, Array]]:
-    """Starts of documents, and the columns of their words in order; documents are never cut."""
-    options: dict[str, Any] = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
-    threads, number = resolve_threads(counter.n_threads), 0
+    """Yield the starts of documents and the columns of their words in order; documents are never cut."""
+    options, number = {"n_threads": resolve_threads(counter.n_threads), **counter._reading()}, 0
     for batch in iter_batches(documents, max_characters=6 * _CHUNK):
-        yield counter._fitted().sequences(batch, first_document_number=number, n_threads=threads, **options)
+        yield counter._fitted().sequences(batch, first_document_number=number, **options)
         number += len(batch)
 
 
 def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, threads: int) -> sp.csr_matrix:
-    """Pairs of a word and one up to `window` places to its right, in the same document."""
-    # After each document a gap that no window reaches across.
+    """Count pairs of a word and one up to `window` places to its right, in the same document."""
+    # A gap after each document keeps windows from reaching into the next.
     places = np.arange(len(ids)) + np.repeat(np.arange(len(starts) - 1) * window, np.diff(starts))
     line = np.full(len(ids) + len(starts) * window, n_words, np.int32)
     line[places] = ids
@@ -206,17 +205,17 @@ def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, thread
     windows = np.lib.stride_tricks.sliding_window_view(line[1:], window)[places]
     known = windows < n_words
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(known, axis=1), dtype=np.int64)])
-    ones = np.ones(len(places))  # double, in which counts are exact
+    ones = np.ones(len(places))  # counts are exact in double
     words = sp.csr_matrix((ones, line[places], np.arange(len(places) + 1)), shape=(len(places), n_words))
     occurrences = core_csr(words.T.tocsr())
-    neighbours = windows[known]
-    weights = np.ones(len(neighbours), np.float32)
-    found = _core.multiply_sparse(occurrences, indptr, neighbours, weights, n_words, threads)
+    neighbors = windows[known]
+    weights = np.ones(len(neighbors), np.float32)
+    found = _core.multiply_sparse(occurrences, indptr, neighbors, weights, n_words, threads)
     return sp.csr_matrix((found[2], found[1], found[0]), shape=(n_words, n_words), copy=False)
 
 
 def _scale_to_unit_length(rows: sp.csr_matrix) -> None:
-    """In place: otherwise the SVD would be about the most frequent words alone."""
+    """Scale rows in place; otherwise the SVD would only see the most frequent words."""
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     lengths[lengths == 0] = 1
     rows.data /= np.repeat(lengths, np.diff(rows.indptr)).astype(rows.dtype)
@@ -225,7 +224,7 @@ def _scale_to_unit_length(rows: sp.csr_matrix) -> None:
 def check_words(
     words: list[str], vectors: npt.ArrayLike, dtype: Any, *, copy: bool = True
 ) -> tuple[Array, dict[str, int]]:
-    """Vectors of one for each word, as a matrix, and the row of each word."""
+    """Check that there is a vector for each word; return them as a matrix, and the row of each word."""
     rows = np.array(vectors, dtype, order="C") if copy else np.asarray(vectors, dtype, order="C")
     if rows.ndim != 2 or len(rows) != len(words):
         raise ValueError(f"vectors: expected a row for each of the {len(words)} words, got shape {rows.shape}")

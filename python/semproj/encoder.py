@@ -1,13 +1,11 @@
-"""Text to vectors in one call."""
+"""Turn text into vectors in one call."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,25 +15,27 @@ from ._common.types import Array
 from ._common.validation import check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
+from .text._counter import as_matrix
 from .weighting import TermWeighting
 
 __all__ = ["Encoder"]
 
 
 class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
-    """A fitted counter, weighting and model as one step: documents in, vectors out.
+    """Join a fitted counter, weighting and model, to turn documents into vectors in one step.
 
-    Documents go through in batches of bounded size: no sparse matrix of the whole input is ever made, and the
+    Documents are read in batches of bounded size, so there is never a sparse matrix of the whole input. The
     weighting is applied while the projection reads the counts.
 
     Parameters
     ----------
     counter : fitted TermCounter
     weighting : fitted term weighting or None
-        None: the model has its own (CLLSI) or takes plain counts.
+        None if the model has its own (CLLSI) or takes plain counts.
     model : fitted model of rows (LSA, CLLSI, WTMF, ...)
-    storage : {"float32", "float16", "int8", "float64"} or None
-        How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None: the model's dtype.
+    storage : {"float32", "float16", "int8", "float64"} or None, default None
+        How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None takes the model's
+        dtype.
     normalize : bool, default False
         Scale vectors to unit length, so that inner products are cosines.
 
@@ -74,13 +74,13 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         return int(self.model.components_.shape[0])
 
     def encode(self, documents: Iterable[Any], *, out: Array | None = None) -> Array:
-        """Vectors of documents.
+        """Return the vectors of documents.
 
         Parameters
         ----------
         documents : iterable of str, bytes or lists of tokens
-        out : array of shape (n_documents, n_components), optional
-            Where the vectors go; needs documents with a length.
+        out : array of shape (n_documents, n_components) or None, default None
+            Where to write the vectors; the documents then need a length.
 
         Returns
         -------
@@ -95,9 +95,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         result = None if size is None else check_out(out, (size, n_components), dtype)
         pieces, done = [], 0
         for batch in iter_batches(documents):
-            indptr, indices, data = self.counter._count(batch, first_document_number=done)
-            counts = csr_matrix((data, indices, indptr), shape=(len(batch), n_features), copy=False)
-            counts.has_canonical_format = True
+            counts = as_matrix(self.counter._count(batch, first_document_number=done), n_features)
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")
             target = None if result is None else result[done : done + len(batch)]
@@ -114,7 +112,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         return np.concatenate(pieces) if pieces else np.empty((0, n_components), dtype)
 
     def _check_parts(self) -> TermWeighting | None:
-        """The parts fit each other; returns the weighting to fuse."""
+        """Check that the parts fit each other; return the weighting to fuse."""
         if not isinstance(self.counter, TermCounter):
             raise TypeError(f"counter: expected a TermCounter, got {type(self.counter).__name__}")
         if not isinstance(self.model, RowTransformer):
@@ -137,11 +135,6 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
             if len(weighting.term_weight_) != width:
                 raise ValueError(f"weighting: has {len(weighting.term_weight_)} terms, the model has {width}")
         return weighting
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all parts into one file; ``semproj.load`` brings the encoder back."""
-        self._check_parts()
-        super().save(path)
 
     def _check_saveable(self) -> None:
         self._check_parts()

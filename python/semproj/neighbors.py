@@ -1,4 +1,4 @@
-"""Classification by the nearest vectors."""
+"""Classify vectors by their nearest neighbors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from ._common.types import Array
 from ._common.validation import check_integer, keeps_previous_fit
 from .retrieval import Metric, as_rows, check_finite, check_metric, top_k
 
+__all__ = ["NearestNeighborClassifier"]
+
 
 class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The label that most of the nearest training vectors have.
+    """Predict the label that most of the nearest training vectors have.
 
-    With one neighbour and cosine this is the classifier of section 3.3 of Platt, Toutanova and Yih 2010: vectors
-    of one language are labelled, vectors of another in the same space are asked for.
+    With one neighbor and cosine this is the classifier of section 3.3 of Platt, Toutanova and Yih 2010, which
+    learns from labelled vectors of one language to label vectors of another in the same space.
 
     Parameters
     ----------
@@ -36,12 +38,12 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     vectors_ : float32 array of shape (n_samples, n_features_in_)
         The training vectors.
     codes_ : int64 array of shape (n_samples,)
-        Position of each training vector's label in ``classes_``.
+        Where each training vector's label is in ``classes_``.
 
     Notes
     -----
-    Each neighbour has one vote. Of the labels with most votes the one of the nearest neighbour wins; of training
-    vectors that are equally near the earlier one comes first. Predictions depend neither on the number of threads
+    Each neighbor has one vote. If labels have equally many votes, that of the nearest neighbor wins; of training
+    vectors that are equally near, the earlier one comes first. Predictions depend neither on the number of threads
     nor on the other vectors of the batch.
 
     Examples
@@ -52,10 +54,6 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     >>> model.predict([[5.0, 1.0], [0.1, 0.3]])
     array(['sport', 'trade'], dtype='<U5')
     """
-
-    classes_: Array
-    vectors_: Array
-    codes_: Array
 
     _arrays = ("vectors_", "codes_")
     _scalars = ("n_features_in_",)
@@ -88,7 +86,7 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
             raise ValueError(f"n_neighbors: expected at most n_samples = {len(X)}, got {n_neighbors}")
         rows = as_rows(X, "X", metric)
         check_finite(rows, "X")
-        # A copy: what the caller does to the array later must not change the model.
+        # A copy, so that the caller can change the array and not the model.
         self.vectors_ = np.array(rows, np.float32, order="C", copy=True)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.codes_ = codes.astype(np.int64)
@@ -110,7 +108,8 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
         neighbors, _ = top_k(X, self.vectors_, self.n_neighbors, metric=self.metric, n_threads=self.n_threads)
         codes = self.codes_[neighbors]
         votes = np.stack([(codes == codes[:, [i]]).sum(axis=1) for i in range(codes.shape[1])], axis=1)
-        # The first of the largest: neighbours are in order, so of the labels with most votes the nearest one's.
+        # argmax takes the first of the largest, and neighbors are in order: of the labels with most votes, the
+        # nearest.
         winners: Array = self.classes_[codes[np.arange(len(codes)), votes.argmax(axis=1)]]
         return winners
 

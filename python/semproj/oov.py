@@ -1,6 +1,6 @@
-"""Words that a space of word vectors lacks, by their likeness to words that it has.
+"""Find vectors for words that a word space lacks, from words that it has and that are like them.
 
-Yih, Zweig and Platt 2012, section 6: first by spelling, then by the company that words keep in a corpus.
+After Yih, Zweig and Platt 2012, section 6: first by spelling, then by the contexts of words in a corpus.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .thesaurus import normal_word
 __all__ = ["Embedding", "ExtendedWordSpace"]
 
 _JOINTS = re.compile(r"[ _-]+")
-_SHORTEST_PART = 4  # of a compound written as one word; there are too many short words
+_SHORTEST_PART = 4  # of a compound written as one word; shorter ones are too common
 _MOST_SUBSETS = 100_000
-# Half of such a word is its opposite.
+# The rest of a compound with one of these means the opposite of the whole.
 _NEGATIONS = {"anti", "counter", "less", "mis", "no", "non", "not", "un"}
 
 
 class Embedding(NamedTuple):
     """Vectors of words, and where they come from.
 
-    `rules` has "known", "lemma", "stem", "hyphen", "compound", "context" or "none" for each word, `matches` the
-    words of the space whose centroid its vector is.
+    `rules` has "known", "lemma", "stem", "hyphen", "compound", "context" or "none" for each word, and `matches`
+    the words of the space whose centroid is its vector.
     """
 
     vectors: Array
@@ -45,12 +45,12 @@ class Embedding(NamedTuple):
 
 
 class ExtendedWordSpace:
-    """A space of word vectors that has vectors for other words too.
+    """A space of word vectors that finds vectors for other words, too.
 
-    A word has the centroid, of unit length, of the words of the space that the first of these rules finds:
+    The vector of a word is the centroid, scaled to unit length, of the words that the first of these rules finds:
 
     known
-        The word itself, as `normal_word` spells it: case, and underscores for spaces, do not matter.
+        The word itself, as `normal_word` spells it: case does not matter, and underscores count as spaces.
     lemma
         Its lemma.
     stem
@@ -58,37 +58,38 @@ class ExtendedWordSpace:
     hyphen
         Words that differ only in hyphens and spaces.
     compound
-        Words joined by hyphens or spaces of which it is a part; else its own parts, if the space has them all and
-        none of them negates. A word in one piece that the context space does not help with either is cut into two
-        words of four letters or more, as evenly as possible.
+        Words joined by hyphens or spaces that contain it; else its own parts, if the space has them all and none
+        of them negates. If the context does not help either, a word is cut into two words of four letters or more,
+        as evenly as possible.
     context
-        Of its `n_neighbors` nearest words in the context space that this space has, the `n_consistent` whose
-        similarities in this space are positive for every pair: antonyms, which share contexts, are not mixed. Of
-        several such sets that with the largest sum of context similarities; if there is none, of the largest
-        smaller sets, in the end the nearest neighbour alone.
+        Its `n_neighbors` nearest words in the context space, among those that this space has; of these, the
+        `n_consistent` words that are all positively similar to each other in this space, so that antonyms, which
+        share contexts, are not mixed. Of several such sets, the one with the largest sum of context similarities
+        is taken. If there is none, smaller sets are tried, down to the nearest neighbor alone.
     none
         Nothing was found; the vector is zero.
 
-    A word whose vector is zero is not there for these rules; nor is a centroid that is zero.
+    The rules ignore words whose vector is zero, and centroids that are zero.
 
     Parameters
     ----------
     words : sequence of str
-        All different, spelt as `normal_word` does, like those of a `Thesaurus`.
+        All different, and spelt as `normal_word` spells them, like those of a `Thesaurus`.
     vectors : array-like of shape (n_words, n_components)
-        Similarity is their cosine.
-    lemmatizer : callable, optional
-        From a list of words to the list of their lemmas, as `Lemmatizer`. Without it, no "lemma".
-    context : ContextSpace, optional
-        Without it, no "context".
-    n_neighbors, n_consistent : int, default 10 and 3
+        Their cosine is the similarity.
+    lemmatizer : callable or None, default None
+        Returns the lemmas of a list of words, as `Lemmatizer` does. Without it, the rule "lemma" is not used.
+    context : ContextSpace or None, default None
+        Without it, the rule "context" is not used.
+    n_neighbors : int, default 10
+    n_consistent : int, default 3
     n_threads : int or None
 
     Attributes
     ----------
     words : list of str
     vectors : array of shape (n_words, n_components)
-        Of unit length, or zero.
+        They have unit length, or are zero.
     vocabulary : dict of str to int
 
     Examples
@@ -134,7 +135,7 @@ class ExtendedWordSpace:
         self.n_threads = n_threads
 
     def embed(self, words: Iterable[str]) -> Embedding:
-        """Vectors of any words, and the rule that gave each.
+        """Return the vectors of any words, and the rule that gave each.
 
         Parameters
         ----------
@@ -153,33 +154,37 @@ class ExtendedWordSpace:
         left = []
         for i, (word, lemma) in enumerate(zip(asked, lemmas, strict=True)):
             for rule, rows in self._by_spelling(word, lemma):
-                if self._place(vectors[i], rows):
+                if self._set_centroid(vectors[i], rows):
                     rules[i], found[i] = rule, rows
                     break
             else:
                 left.append(i)
         for i, rows in zip(left, self._by_context([(asked[i], lemmas[i]) for i in left]), strict=True):
             for rule, some in (("context", rows), ("compound", self._halves(asked[i]))):
-                if rules[i] == "none" and self._place(vectors[i], some):
+                if rules[i] == "none" and self._set_centroid(vectors[i], some):
                     rules[i], found[i] = rule, some
         return Embedding(vectors, rules, [tuple(self.words[row] for row in rows) for rows in found])
 
     def __contains__(self, word: object) -> bool:
-        """Whether some rule finds a vector."""
+        """Return whether some rule finds a vector."""
         return isinstance(word, str) and self.embed([word]).rules != ["none"]
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
-        """The cosine of each word of `a` with each of `b`; 0 where no rule finds a vector.
+        """Return the cosine of each word of `a` with each of `b`; 0 where no rule finds a vector.
+
+        Parameters
+        ----------
+        a, b : str or sequence of str
 
         Returns
         -------
-        float, or array of shape (len(a), len(b)) without the axis of what is a single word
+        float, or array of shape (len(a), len(b)) without the axis of a single word
         """
         left, right = (self.embed([each] if isinstance(each, str) else each).vectors for each in (a, b))
         return of_words(cosines(left, right), a, b)
 
     def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
-        """Rules in order, with the rows that each finds; a rule is tried when the one before has failed."""
+        """Yield rules in order, with the rows that each finds; a rule only runs if those before it have failed."""
         yield "known", self._rows([word])
         yield "lemma", self._rows([lemma])
         stems = dict.fromkeys(stem(each) for each in (word, lemma) if not _JOINTS.search(each))
@@ -189,13 +194,13 @@ class ExtendedWordSpace:
         yield "compound", self._parts(word)
 
     def _parts(self, word: str) -> list[int]:
-        """Of a word joined by hyphens or spaces."""
+        """Return the rows of the parts of a word joined by hyphens or spaces, if all of them are known."""
         parts = [part for part in _JOINTS.split(word) if part]
         rows = self._rows(parts)
         return rows if len(rows) == len(parts) and not _NEGATIONS.intersection(parts) else []
 
     def _halves(self, word: str) -> list[int]:
-        """Two words that make up one. After all else: "regrettable" is not about a table."""
+        """Return the rows of two words that make up one. This comes last: "regrettable" is not about a table."""
         cuts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
         halves = (
             self._rows([word[:cut], word[cut:]]) for cut in sorted(cuts, key=lambda cut: abs(2 * cut - len(word)))
@@ -203,7 +208,7 @@ class ExtendedWordSpace:
         return next((rows for rows in halves if len(rows) == 2), [])
 
     def _rows(self, words: Iterable[str]) -> list[int]:
-        """Of those that the space has."""
+        """Return the rows of those words that the space has."""
         rows = (self.vocabulary.get(word, -1) for word in words)
         return [row for row in rows if row >= 0 and self._usable[row]]
 
@@ -226,8 +231,8 @@ class ExtendedWordSpace:
                 index.setdefault(key, []).append(row)
         return index
 
-    def _place(self, vector: Array, rows: list[int]) -> bool:
-        """Write the centroid of unit length; False if there is none."""
+    def _set_centroid(self, vector: Array, rows: list[int]) -> bool:
+        """Write the centroid of these rows, scaled to unit length; return False if there is none."""
         if not rows:
             return False
         centroid = self.vectors[rows].mean(axis=0, dtype=np.float64)
@@ -238,7 +243,7 @@ class ExtendedWordSpace:
         return True
 
     def _by_context(self, words: list[tuple[str, str]]) -> list[list[int]]:
-        """Rows of consistent neighbours of each word, or of its lemma where the context space has only that."""
+        """Find the consistent neighbors of each word, or of its lemma if the context space has only that."""
         found: list[list[int]] = [[] for _ in words]
         if self.context is None:
             return found
@@ -258,7 +263,7 @@ class ExtendedWordSpace:
 
     @cached_property
     def _shared(self) -> tuple[Array, Array]:
-        """Rows of the words that both spaces have vectors for: here, and in the context space."""
+        """The rows of words that both spaces have vectors for, in this space and in the context space."""
         assert self.context is not None
         known = self.context.vocabulary
         pairs = [
@@ -270,7 +275,7 @@ class ExtendedWordSpace:
         return own, shared
 
     def _consistent(self, vectors: Array, similarities: Array) -> Array:
-        """Which neighbours, in order of similarity, are positively similar to each other and nearest in sum."""
+        """Choose the neighbors that are all positively similar to each other, and nearest in sum."""
         positive = vectors @ vectors.T > 0
         for size in range(min(self.n_consistent, len(vectors)), 1, -1):
             subsets = np.array(list(combinations(range(len(vectors)), size)))
@@ -285,7 +290,7 @@ class ExtendedWordSpace:
 
 
 def _make_unit(vectors: Array) -> Array:
-    """In place; which are not zero."""
+    """Scale rows to unit length in place; return which of them are not zero."""
     lengths = np.linalg.norm(vectors.astype(np.float64, copy=False), axis=1)
     usable: Array = lengths > 0
     vectors /= np.where(usable, lengths, 1)[:, None].astype(vectors.dtype)

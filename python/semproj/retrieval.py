@@ -1,8 +1,8 @@
-"""Nearest rows of a corpus, and ranks of known partners, by brute force: exact, in blocks, on all threads.
+"""Find the nearest rows of a corpus, and the ranks of known partners: exact brute force, blocked, on all threads.
 
-Vectors are dense and compared in float32. Metrics: ``"cosine"`` and ``"inner_product"`` (scores, more is better),
-``"l1"`` and ``"jensen_shannon"`` (distances, less is better), or a function of your own, a distance between two
-rows that Numba compiles into the loop.
+Vectors are dense and compared in float32. Metrics are ``"cosine"`` and ``"inner_product"`` (scores, higher is
+nearer), ``"l1"`` and ``"jensen_shannon"`` (distances, lower is nearer), or a distance of your own, which Numba
+compiles into the loop.
 """
 
 from __future__ import annotations
@@ -42,35 +42,35 @@ def top_k(
     queries : array-like of shape (n, d)
     corpus : array-like of shape (m, d)
         Finite numbers. float32 rows are read in place; other types are converted to float32.
-    k : int, default=10
+    k : int, default 10
         From 1 to m.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         "cosine"
             A zero vector scores 0 with everything.
         "inner_product"
-            Refused when a score could leave the range of float32.
+            Raises an error if a score could leave the range of float32.
         "l1"
             Sum of absolute differences.
         "jensen_shannon"
             Divergence in bits, from 0 to 1 (not its square root). Rows must not be negative; each is divided by
             its sum, which must not be zero.
         function
-            ``distance(u, v)`` of two float32 vectors, compiled by Numba if it is not yet; less is nearer. Compiled
-            once for each function object.
+            ``distance(u, v)`` of two float32 vectors; lower is nearer. Numba compiles it once for each function
+            object, unless you have done so.
     n_threads : int or None
 
     Returns
     -------
     indices : int64 array of shape (n, k)
-        Best first; among equals the smaller index first.
+        Nearest first; among equals, the smaller index first.
     scores : float32 array of shape (n, k)
         Similarities for "cosine" and "inner_product", distances otherwise.
 
     Notes
     -----
     A score depends on its two rows alone: bits are the same for any number of threads and any batch of queries.
-    The n x m scores are never in memory; beyond the result there are a few megabytes for each thread, at most 16
-    (k + 32) bytes for each of some ten thousand queries at a time, and 16 bytes a row.
+    The n x m scores are never in memory at once. Beyond the result, each thread takes a few megabytes, each row 16
+    bytes, and each of some ten thousand queries at a time up to 16 (k + 32) bytes.
 
     Examples
     --------
@@ -87,19 +87,15 @@ def top_k(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    left, right = _comparable(queries, corpus, metric)
     if len(right) == 0:
         raise ValueError("corpus: expected at least one row")
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
     k = check_integer(k, "k", low=1)
     if k > len(right):
         raise ValueError(f"k: expected at most the {len(right)} rows of corpus, got {k}")
     if callable(metric):
         from .jit.retrieval import nearest
 
-        check_finite(left, "queries")
-        check_finite(right, "corpus")
         found = interruptible(nearest, metric, left, right, k, threads)
         return cast("tuple[Int64, Float32]", found)
     return _core.top_k(left, right, k, metric, threads)
@@ -108,15 +104,15 @@ def top_k(
 def true_ranks(
     A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
 ) -> tuple[Int64, Int64]:
-    """Return the ranks of partners among all rows, in both directions from one pass over the scores.
+    """Return the rank of each row's partner, in both directions from one pass over the scores.
 
-    Row i of `A` and row i of `B` belong together. The rank is one plus the number of other rows that are at least
-    as near: ties count against the partner.
+    Row i of `A` and row i of `B` are partners. The rank is one plus the number of other rows that are at least as
+    near: ties count against the partner.
 
     Parameters
     ----------
     A, B : array-like of shape (n, d)
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         As in `top_k`.
     n_threads : int or None
 
@@ -125,13 +121,12 @@ def true_ranks(
     forward : int64 array of shape (n,)
         The rank of row i of `B` when row i of `A` asks.
     backward : int64 array of shape (n,)
-        The rank of row i of `A` when row i of `B` asks.
-        Both are 0 (no rank) by cosine for a pair in which one vector is zero.
+        The rank of row i of `A` when row i of `B` asks. By cosine, both are 0 (no rank) if either vector is zero.
 
     Notes
     -----
-    Equal rows get equal bits, but rows that are equal up to their length, or to the last digit, do not. Scores are
-    ties when they differ by less than 1e-6 for "cosine" and "jensen_shannon", 1e-6 of the product of the pair's
+    Equal rows have scores of equal bits, but rows that differ in their length or last digit need not. So scores
+    tie if they differ by less than 1e-6 for "cosine" and "jensen_shannon", 1e-6 of the product of the pair's
     lengths for "inner_product", and 1e-6 of the pair's distance for "l1" and functions.
 
     Examples
@@ -169,7 +164,7 @@ def gold_ranks(
     metric: Metric = "cosine",
     n_threads: int | None = None,
 ) -> tuple[Int64, Int64]:
-    """Return how many rows of a corpus are nearer to a query than the rows that it ought to find.
+    """Count the rows of a corpus that are nearer to a query than the rows that it ought to find.
 
     Parameters
     ----------
@@ -177,21 +172,21 @@ def gold_ranks(
     corpus : array-like of shape (m, d)
     gold : sequence of n row numbers, or of n sequences of row numbers
         What each query ought to find: at least one row of `corpus`.
-    among : array-like of row numbers, optional
-        Rivals: only these rows are counted, each once. By default all.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+    among : array-like of row numbers or None, default None
+        The rivals: only these rows are counted, each once. None counts all.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         As in `top_k`.
     n_threads : int or None
 
     Returns
     -------
     nearer, tied : int64 arrays with an element for each gold row, those of the first query first
-        How many rivals are nearer, and how many others are as near, within the margins of `true_ranks`. Both are
-        -1 (no rank) by cosine if the gold row or its query is zero.
+        How many rivals are nearer, and how many others are as near, within the margins of `true_ranks`. By cosine,
+        both are -1 (no rank) if the gold row or its query is zero.
 
     Notes
     -----
-    Other gold rows of the same query are rivals like all rows. The n x m scores are never in memory; bits do not
+    Other gold rows of the same query are rivals, too. The n x m scores are never in memory at once; bits do not
     depend on the number of threads.
 
     Examples
@@ -204,9 +199,7 @@ def gold_ranks(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    left, right = _comparable(queries, corpus, metric)
     starts, rows = gold_rows(gold, len(left), len(right))
     rivals = len(right)
     if among is not None:
@@ -219,15 +212,24 @@ def gold_ranks(
     if callable(metric):
         from .jit.retrieval import rival_counts
 
-        check_finite(left, "queries")
-        check_finite(right, "corpus")
         counts = interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
         return cast("tuple[Int64, Int64]", counts)
     return _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
 
 
+def _comparable(queries: npt.ArrayLike, corpus: npt.ArrayLike, metric: Metric) -> tuple[Float32, Float32]:
+    """Check that both have as many columns and, for a function, are finite; compiled metrics check that."""
+    left, right = as_rows(queries, "queries", metric), as_rows(corpus, "corpus", metric)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
+    if callable(metric):
+        check_finite(left, "queries")
+        check_finite(right, "corpus")
+    return left, right
+
+
 def gold_rows(gold: Any, n_queries: int, n_rows: int) -> tuple[Int64, Int64]:
-    """Row numbers query by query, and where those of each query start."""
+    """Return row numbers query by query, and where those of each query start."""
     if len(gold) != n_queries:
         raise ValueError(f"gold: expected an element for each of the {n_queries} queries, got {len(gold)}")
     found = [check_rows(np.atleast_1d(np.asarray(rows)), f"gold[{i}]", n_rows) for i, rows in enumerate(gold)]
@@ -236,7 +238,7 @@ def gold_rows(gold: Any, n_queries: int, n_rows: int) -> tuple[Int64, Int64]:
 
 
 def check_rows(values: Any, name: str, n_rows: int) -> Int64:
-    """Numbers of rows, at least one."""
+    """Check that there is at least one row number, and that all are in range."""
     rows = np.asarray(values)
     if rows.ndim != 1 or len(rows) == 0:
         raise ValueError(f"{name}: expected at least one row number, got shape {rows.shape}")
@@ -248,7 +250,7 @@ def check_rows(values: Any, name: str, n_rows: int) -> Int64:
 
 
 def check_metric(metric: Any) -> Metric:
-    """One of the names, or a function."""
+    """Check that a metric is one of the names, or a function."""
     if callable(metric):
         return cast(Metric, metric)
     if not isinstance(metric, str) or metric not in METRICS:
@@ -264,7 +266,7 @@ def check_finite(rows: Float32, name: str) -> None:
 
 
 def as_rows(vectors: Any, name: str, metric: Metric) -> Float32:
-    """A float32 matrix whose rows are contiguous: the caller's own memory where it is one already."""
+    """Return a float32 matrix with contiguous rows; it is the caller's own memory if that is one already."""
     if hasattr(vectors, "toarray"):
         raise TypeError(f"{name}: expected a dense array, got a sparse one; pass its .toarray()")
     rows = np.asarray(vectors)
@@ -276,17 +278,14 @@ def as_rows(vectors: Any, name: str, metric: Metric) -> Float32:
         raise ValueError(f"{name}: expected at least one column")
     if rows.dtype != np.float32:
         rows = _narrowed(rows, name, scaled=metric in ("cosine", "jensen_shannon"))
-    if not (rows.dtype.isnative and rows.flags.aligned and _contiguous_rows(rows)):
+    contiguous = rows.shape[1] == 1 or rows.strides[1] == rows.itemsize
+    if not (rows.dtype.isnative and rows.flags.aligned and contiguous):
         rows = np.array(rows, np.float32, order="C")
     return cast(Float32, rows)
 
 
-def _contiguous_rows(rows: Array) -> bool:
-    return rows.shape[1] == 1 or rows.strides[1] == rows.itemsize
-
-
 def _narrowed(rows: Array, name: str, *, scaled: bool) -> Array:
-    """As float32. Where the length of a row does not matter, neither does float32's range."""
+    """Convert to float32. If the length of a row does not matter, neither does the range of float32."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = rows.astype(np.float32, order="C")
         if rows.dtype.kind != "f" or rows.dtype.itemsize < 8 or not rows.size:

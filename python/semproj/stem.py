@@ -20,19 +20,19 @@ _STEP_4 = (
 
 
 def stem(word: str) -> str:
-    """The stem of an English word, by Porter's algorithm of 1980.
+    """Return the stem of an English word, by Porter's algorithm of 1980.
 
-    Words of one or two letters are left as they are; what is not a letter from a to z counts as a consonant.
+    Words of one or two letters stay as they are. Characters other than a to z count as consonants.
 
     Parameters
     ----------
     word : str
-        In any case.
+        In upper or lower case.
 
     Returns
     -------
     str
-        In lower case; not always a word.
+        In lower case; it need not be a word.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def stem(word: str) -> str:
 
 
 def _pattern(word: str) -> str:
-    """Its letters as v (vowel) or c (consonant); y is a vowel after a consonant."""
+    """Write each letter as v (vowel) or c (consonant); y is a vowel after a consonant."""
     kinds = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and kinds.endswith("c"))
@@ -63,7 +63,7 @@ def _pattern(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """m of [C](VC)^m[V]."""
+    """Return m of [C](VC)^m[V]."""
     return _pattern(word).count("vc")
 
 
@@ -76,7 +76,7 @@ def _doubled(word: str) -> bool:
 
 
 def _short_syllable(word: str) -> bool:
-    """*o: ends consonant-vowel-consonant, the last not w, x or y."""
+    """Test condition *o: the word ends consonant-vowel-consonant, and the last is not w, x or y."""
     return _pattern(word).endswith("cvc") and word[-1] not in "wxy"
 
 
@@ -103,7 +103,7 @@ def _past_or_gerund(word: str) -> str:
 
 
 def _longest(word: str, endings: Iterable[str]) -> str:
-    """The rule of a step is that of its longest ending, whether or not the rule's condition then holds."""
+    """Return the longest ending that fits. Its rule is the only one tried, even if its condition fails."""
     return max((ending for ending in endings if word.endswith(ending)), key=len, default="")
 
 

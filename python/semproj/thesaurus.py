@@ -1,4 +1,4 @@
-"""Thesauri: entries, and the words that are in named relations to them, as sparse matrices.
+"""Thesauri: which words are in which relation to each entry, as sparse matrices.
 
 ``thesaurus_readers`` reads them from files.
 """
@@ -27,17 +27,17 @@ ALIGNMENTS = ("synonyms", "names")
 class Thesaurus(Persistent):
     """Entries, and the words that are in some relation to each.
 
-    An entry is a group of synonyms: a synset, or the head of an article with its synonyms. Each relation is a
-    sparse matrix with a row for each entry and a column for each word; the words of an entry are its row of
-    "synonym". That is the document-term matrix of PILSA ("synonym" minus "antonym"), and the tensor of MRLSA.
+    An entry is a group of synonyms: a synset, or a headword with its synonyms. Each relation is a sparse matrix
+    with a row for each entry and a column for each word; the row of "synonym" holds the words of the entry itself.
+    PILSA reads "synonym" minus "antonym" as a document-term matrix, MRLSA the relations as a tensor.
 
     Parameters
     ----------
     words : iterable of str
-        The columns; all different.
+        Names of the columns, all different.
     entries : iterable of str
         Names of the rows, which may repeat.
-    relations : mapping of str to sparse matrix of shape (n_entries, n_words)
+    relations : mapping of str to sparse matrix of shape (n_entries, n_words), or None
     problems : iterable of Problem
         What a reader could not read.
 
@@ -45,7 +45,7 @@ class Thesaurus(Persistent):
     ----------
     words, entries : list of str
     relations : dict of str to csr_matrix of float32
-        The number of sources that say so, mostly 1.
+        A value counts the sources that say so; most are 1.
     problems : list of Problem
     vocabulary : dict of str to int
         The column of each word.
@@ -84,7 +84,7 @@ class Thesaurus(Persistent):
         return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def __getitem__(self, relation: str) -> Any:
-        """The matrix of a relation."""
+        """Return the matrix of a relation."""
         try:
             return self.relations[relation]
         except KeyError:
@@ -95,14 +95,14 @@ class Thesaurus(Persistent):
         return find_word(self.vocabulary, word) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the relations."""
+        """Iterate over the names of the relations."""
         return iter(self.relations)
 
     def __repr__(self) -> str:
         return f"<Thesaurus: {len(self.entries)} entries, {len(self.words)} words, {', '.join(self.relations)}>"
 
     def describe(self) -> str:
-        """Sizes, a line for each relation: its non-zeros, and the entries that have any."""
+        """Return the sizes as text; the line of a relation has its non-zeros and the entries that have any."""
         lines = [f"{_count(len(self.entries), 'entry')}, {_count(len(self.words), 'word')}"]
         for name, matrix in self.relations.items():
             used = int(np.count_nonzero(np.diff(matrix.indptr)))
@@ -112,7 +112,7 @@ class Thesaurus(Persistent):
         return "\n".join(lines)
 
     def related(self, word: str, relation: str) -> list[str]:
-        """The words in this relation to an entry of which `word` is a synonym; those of most entries first."""
+        """Return the words in a relation to the entries that have `word` as a synonym, most frequent first."""
         column = find_word(self.vocabulary, word)
         if column is None:
             raise UnknownWordError(f"{word!r} is not in the thesaurus")
@@ -123,31 +123,31 @@ class Thesaurus(Persistent):
         return [self.words[i] for i in order[: np.count_nonzero(counts)]]
 
     def select(self, *relations: str) -> Thesaurus:
-        """A thesaurus with these relations alone, all entries and all words; matrices are shared."""
+        """Return a thesaurus with these relations only, but all entries and words; it shares the matrices."""
         return Thesaurus(self.words, self.entries, {name: self[name] for name in relations}, self.problems)
 
     def merge(self, *others: Thesaurus, align: str | None = None, min_overlap: float = 0.5) -> Thesaurus:
-        """One thesaurus of several: their words united, their entries one below the other or aligned.
+        """Merge thesauri: unite their words, and stack or align their entries.
 
         Parameters
         ----------
         *others : Thesaurus
         align : {"synonyms", "names"} or None
-            None keeps all entries. Otherwise an entry is added to the row of an entry that is there already, if
-            it has one like it, and is a new row if not:
+            None keeps all entries. Otherwise an entry is added to the row of one that is already there, if there
+            is one like it, and becomes a new row if not:
 
             "synonyms"
-                The one with which it shares most synonyms, by cosine, if that is `min_overlap` or more (Chang, Yih
+                The row with the most similar synonyms, by cosine, if that is at least `min_overlap` (Chang, Yih
                 and Meek 2013 align the target words of two resources by synonymy).
             "names"
-                The first of the same name.
+                The first row of the same name.
         min_overlap : float, default 0.5
-            For "synonyms", above 0 and at most 1.
+            Above 0 and at most 1; used for "synonyms".
 
         Returns
         -------
         Thesaurus
-            Values of cells that several entries share are added up. Problems are those of all.
+            Values of the same cell are added up. `problems` has those of all.
         """
         if align is not None:
             check_choice(align, "align", ALIGNMENTS)
@@ -191,7 +191,7 @@ class Thesaurus(Persistent):
 def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
     where = f"relations: {name!r}"
     check_sparse(matrix, where)
-    with np.errstate(over="ignore"):  # is told below
+    with np.errstate(over="ignore"):  # reported below
         csr = as_csr(matrix, where).astype(np.float32, copy=False)
     if csr.shape != shape:
         raise ValueError(f"{where}: expected shape {shape} (entries, words), got {csr.shape}")
@@ -234,15 +234,13 @@ def _merged(first: Thesaurus, second: Thesaurus, align: str | None, min_overlap:
 def _nearest_by_synonyms(
     first: Thesaurus, second: Thesaurus, columns: npt.NDArray[np.int64], min_overlap: float
 ) -> npt.NDArray[np.int64]:
-    """The entry of `first` whose synonyms are most like those of each entry of `second`, or -1."""
+    """Find the entry of `first` whose synonyms are most similar to those of each entry of `second`, or -1."""
     known = columns < len(first.words)
+    n_known = int(known.sum())
     mine = _unit_rows(first["synonym"])
-    theirs = _unit_rows(second["synonym"])[:, known]  # what `first` lacks counts in the length
-    place = sp.csr_matrix(
-        (np.ones(int(known.sum()), np.float32), columns[known], np.arange(int(known.sum()) + 1)),
-        shape=(int(known.sum()), len(first.words)),
-    )
-    cosines = (theirs @ place @ mine.T).tocsr()
+    theirs = _unit_rows(second["synonym"])[:, known]  # words that `first` lacks still count in the length
+    parts = np.ones(n_known, np.float32), columns[known], np.arange(n_known + 1)
+    cosines = (theirs @ sp.csr_matrix(parts, shape=(n_known, len(first.words))) @ mine.T).tocsr()
     cosines.sort_indices()
     nearest = np.full(cosines.shape[0], -1, np.int64)
     for row in np.flatnonzero(np.diff(cosines.indptr)):
@@ -254,7 +252,7 @@ def _nearest_by_synonyms(
 
 
 def _unit_rows(matrix: Any) -> Any:
-    """Its pattern, in rows of length one."""
+    """Return the pattern of a matrix, with rows scaled to unit length."""
     lengths = np.diff(matrix.indptr)
     data = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths).astype(np.float32)
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)

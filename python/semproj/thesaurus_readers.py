@@ -1,8 +1,8 @@
-"""Thesauri from files: WordNet's database, tables of heads with synonyms and antonyms, and lists of words.
+"""Read thesauri from files: WordNet's database, tables of headwords with synonyms and antonyms, and word lists.
 
-Files are UTF-8; ``.gz`` and ``.xz`` are unpacked while reading. Lines and words that make no sense are left out,
-counted in a warning, and kept in the thesaurus's ``problems``, with file and line. A file of which no line makes
-sense is an error.
+Files are UTF-8; ``.gz`` and ``.xz`` are unpacked while reading. Lines and words that cannot be read are left out,
+counted in a warning, and listed in the thesaurus's ``problems``, with file and line. A file without a single
+readable line is an error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,12 @@ _SYMBOLS = {
     "hypernym": ("@", "@i"),
     "hyponym": ("~", "~i"),
 }
-_PART_OF_SPEECH = re.compile(r"\s+\\[a-z]+\.?\\?$")  # a mark after the head: "abuse \v"
+_PART_OF_SPEECH = re.compile(r"\s+\\[a-z]+\.?\\?$")  # a mark after the headword: "abuse \v"
 _WORD = re.compile(r"[\w '’.,/&+$%-]{1,80}")
 
 
 class _Builder:
-    """Collects entries; the words of one entry and relation come in one call each, in order."""
+    """Collects the entries of a thesaurus, one call of `add` for each."""
 
     def __init__(self, relations: Sequence[str], file: str = "") -> None:
         self.file = file
@@ -46,15 +47,14 @@ class _Builder:
         self.problems: list[Problem] = []
         self._columns = {name: array("i") for name in relations}
         self._ends = {name: array("q", [0]) for name in relations}
-        self._known = _Memory(self._column)
+        self._known_column = cache(self._column)  # most words of a file come many times
 
     def add(self, line: int, name: str, words: Mapping[str, Iterable[str]], file: str | None = None) -> None:
-        """An entry, with the words of each relation that has any."""
+        """Add an entry, with the words of each relation that has any."""
         self.entries.append(name)
-        known = self._known
         for relation, columns in self._columns.items():
             for word in words.get(relation, ()):
-                column = known[word]
+                column = self._known_column(word)
                 if column >= 0:
                     columns.append(column)
                 elif column == -2:
@@ -65,7 +65,7 @@ class _Builder:
         self.problems.append(Problem(file or self.file, line, what))
 
     def thesaurus(self, stacklevel: int) -> Thesaurus:
-        """All of it, after a warning, to the caller of the reader, if there were problems."""
+        """Return the thesaurus; warn the caller of the reader if there were problems."""
         shape = len(self.entries), len(self.vocabulary)
         relations = {}
         for name, columns in self._columns.items():
@@ -86,7 +86,7 @@ class _Builder:
         return Thesaurus(self.vocabulary, self.entries, relations, self.problems)
 
     def _column(self, raw: str) -> int:
-        """-1 for nothing at all, -2 for what cannot be a word."""
+        """Return the column of a word; -1 if it is empty, -2 if it cannot be a word."""
         word = normal_word(raw)
         if not word:
             return -1
@@ -95,29 +95,17 @@ class _Builder:
         return self.vocabulary.setdefault(word, len(self.vocabulary))
 
 
-class _Memory(dict[str, int]):
-    """Spellings are looked at once: a file has few of them, many times."""
-
-    def __init__(self, column: Callable[[str], int]) -> None:
-        super().__init__()
-        self._column = column
-
-    def __missing__(self, raw: str) -> int:
-        self[raw] = column = self._column(raw)
-        return column
-
-
 def read_table(path: PathLike, relations: Sequence[str] = ("synonym", "antonym")) -> Thesaurus:
-    """Read lines of a head and one column for each relation: ``head TAB word|word|... TAB word|word|...``.
+    """Read a table with a column for each relation: ``headword TAB word|word|... TAB word|word|...``.
 
-    The head, without a mark of its part of speech (``abuse \\\\v``), is among the synonyms of its entry. A line is
-    an entry; heads may repeat.
+    Each line is an entry; headwords may repeat. The headword, without a mark of its part of speech
+    (``abuse \\\\v``), is one of the synonyms of its entry.
 
     Parameters
     ----------
     path : path-like
     relations : sequence of str, default ("synonym", "antonym")
-        Of the columns after the first.
+        The relations that the columns after the first stand for.
 
     Returns
     -------
@@ -146,18 +134,19 @@ def read_table(path: PathLike, relations: Sequence[str] = ("synonym", "antonym")
 
 
 def read_lists(path: PathLike, relation: str, *, separator: str = "\t") -> Thesaurus:
-    """Read lines of a head and the words in one relation to it: ``head TAB word TAB word ...``.
+    """Read lists of words in one relation to a headword: ``headword TAB word TAB word ...``.
 
-    Moby's thesaurus is ``read_lists(path, "synonym", separator=",")``. The head is a synonym of its entry, and the
-    only one where the file is about another relation. Lists of loosely related words, as Moby's are, serve PILSA
-    better as a relation of their own, ``read_lists(path, "related", separator=",")``, which has a small weight.
+    Moby's thesaurus is read by ``read_lists(path, "synonym", separator=",")``. The headword is a synonym of its
+    entry, and the only one if the file is about another relation. Lists of loosely related words, as Moby's are,
+    serve PILSA better as a relation of their own, ``read_lists(path, "related", separator=",")``, which has a
+    small weight.
 
     Parameters
     ----------
     path : path-like
     relation : str
         "synonym", "antonym" or any other name.
-    separator : str, default a tab
+    separator : str, default "\\t"
 
     Returns
     -------
@@ -229,38 +218,38 @@ def read_wordnet(
     indirect: bool = True,
     depth: int = 1,
 ) -> Thesaurus:
-    """Read the relations of WordNet's synsets: an entry is a synset, with the words of the synsets it points to.
+    """Read WordNet as a thesaurus: each synset is an entry, related to the words of the synsets that it points to.
 
     Parameters
     ----------
     source : WordNet or path-like
-        A WordNet, or where its files are, to be read without their malformed lines.
+        A WordNet, or the path of its files, whose malformed lines are then left out.
     relations : sequence of str, default all of these
         "synonym"
-            The words of the synset; always there.
+            The words of the synset; always included.
         "antonym"
-            All words of the synsets of which a word is the antonym of one of these words.
+            All words of each synset that has an antonym of one of these words.
         "contrast"
-            Adjectives similar to the antonyms of those that a satellite is similar to: "icy" for "torrid", which
-            is similar to "hot". Not those that are antonyms already.
+            For a satellite: adjectives similar to the antonyms of its head, unless they are antonyms already.
+            "Torrid" is similar to "hot", so "icy" contrasts with it.
         "similar"
             Synsets of similar adjectives, and those of "also see".
         "derived"
             Words of any part of speech that are derivationally related, pertainyms and participles.
         "hypernym", "hyponym"
-            More general and more special synsets, instances included.
+            More general and more special synsets, and instances.
     pos : str, default "nvar"
-        Synsets of these parts of speech are entries: nouns, verbs, adjectives, adverbs.
+        Parts of speech whose synsets become entries: nouns, verbs, adjectives, adverbs.
     indirect : bool, default True
-        Antonyms through similar adjectives as well. Only the heads of clusters of adjectives have antonyms in
-        WordNet; with this a satellite has those of its head, and a head the satellites of its antonym.
+        Find antonyms through similar adjectives, too. In WordNet only the heads of clusters of adjectives have
+        antonyms. With this, a satellite has those of its head, and a head the satellites of its antonym.
     depth : int, default 1
-        Levels of hypernyms and hyponyms.
+        How many levels of hypernyms and hyponyms to follow.
 
     Returns
     -------
     Thesaurus
-        Entries are called by offset and part of speech, "02227741-v".
+        The name of an entry is its offset and part of speech, "02227741-v".
     """
     for name in _checked_relations(relations):
         check_choice(name, "relations", WORDNET_RELATIONS)
@@ -271,18 +260,18 @@ def read_wordnet(
     builder = _Builder(list(dict.fromkeys(["synonym", *relations])), wordnet.path.resolve().name)
     graph = _Graph(wordnet)
     if wordnet is not source:
-        wordnet.morphy("")  # not needed here: reads the last of the files, for the report of all
+        wordnet.morphy("")  # reads the last of the files, so that their problems are reported too
     builder.problems += wordnet.problems
     for synset in wordnet.synsets.values():
         if synset.pos in pos:
             words = {name: graph.words(synset, name, depth, indirect) for name in relations if name != "synonym"}
-            file, line = wordnet.place(synset)
+            file, line = wordnet.location(synset)
             builder.add(line, f"{synset.offset:08d}-{synset.pos}", {**words, "synonym": synset.words}, file)
     return builder.thesaurus(stacklevel=3)
 
 
 class _Graph:
-    """Where the pointers of synsets lead."""
+    """Follows the pointers of synsets."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self.synsets = wordnet.synsets
@@ -292,7 +281,7 @@ class _Graph:
             return _words_besides(self._opposites(synset, indirect), synset.words)
         if relation == "contrast":
             heads = self._targets(synset, "similar") if synset.satellite else []
-            opposites = [antonym for head in heads for antonym in self._antonyms(head)]
+            opposites = [antonym for head in heads for antonym in self._targets(head, "antonym")]
             found = [each for antonym in opposites for each in self._targets(antonym, "similar")]
             nearer = _words_besides(self._opposites(synset, indirect), ())
             return _words_besides(found, [*synset.words, *nearer])
@@ -306,16 +295,13 @@ class _Graph:
         return [word for each in found for word in each.words]
 
     def _opposites(self, synset: Synset, indirect: bool) -> list[Synset]:
-        """Antonyms, and those that a satellite has through its head, or a head among satellites."""
-        found = self._antonyms(synset)
-        if indirect and synset.pos == "a":
-            near = self._targets(synset, "similar") if synset.satellite else []
-            found += [antonym for head in near for antonym in self._antonyms(head)]
-            found += [each for head in self._antonyms(synset) for each in self._targets(head, "similar")]
-        return found
-
-    def _antonyms(self, synset: Synset) -> list[Synset]:
-        return self._targets(synset, "antonym")
+        """Return the antonyms, and through similar adjectives those of satellites and heads if `indirect`."""
+        antonyms = self._targets(synset, "antonym")
+        if not indirect or synset.pos != "a":
+            return antonyms
+        heads = self._targets(synset, "similar") if synset.satellite else []
+        through_heads = [antonym for head in heads for antonym in self._targets(head, "antonym")]
+        return antonyms + through_heads + [each for head in antonyms for each in self._targets(head, "similar")]
 
     def _targets(self, synset: Synset, relation: str) -> list[Synset]:
         pointers = self._pointers(synset, relation)

@@ -1,4 +1,4 @@
-"""Term weightings: counts in, weighted sparse rows out."""
+"""Weight the counts of terms in sparse rows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
 
 class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What all term weightings share: ``fit`` counts document frequencies, ``transform`` computes weights.
+    """Base class of term weightings: ``fit`` counts document frequencies, ``transform`` computes weights.
 
-    The result is float64 for float64 input and float32 otherwise; the pattern of non-zeros is the input's.
+    The result is float64 for float64 input and float32 otherwise. It has non-zeros where the input has them.
 
     Attributes
     ----------
     n_documents_ : int
     document_frequency_ : int64 array of shape (n_features,)
-        Documents that contain each term.
+        How many documents contain each term.
     term_weight_ : float64 array of shape (n_features,)
         The part of the weight that depends on the term alone.
     """
 
     _arrays = ("document_frequency_", "term_weight_")
-    _kernel_checks = True  # indices and signs, while weighting
+    _formula: str  # what the kernels call the weight
+    _kernel_checks = True  # the kernel checks indices and signs while it weights
     _scalars: tuple[str, ...] = ("n_documents_", "n_features_in_")
 
     def __init__(self, n_threads: int | None = None) -> None:
@@ -48,6 +49,10 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         ----------
         X : sparse matrix or array of shape (n_documents, n_features)
             Counts, not negative. To share the statistics of several languages, stack their matrices.
+
+        Returns
+        -------
+        self
         """
         resolve_threads(self.n_threads)
         self._check_parameters()
@@ -62,9 +67,13 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> Any:
         """Weight the non-zeros of X.
 
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n, n_features)
+
         Returns
         -------
-        CSR matrix of the same shape, float32 or float64.
+        csr_matrix of float32 or float64, shape (n, n_features)
         """
         check_is_fitted(self, "term_weight_")
         X = self._validated(X, reset=False)
@@ -90,7 +99,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         pass
 
     def _term_weight(self, df: Array, n: int) -> Array:
-        """log2(n / d), zero for terms that no document has: they cannot be told from noise."""
+        """Return log2(n / d); zero for terms that no document has, which cannot be told from noise."""
         weight: Array = np.log2(n / np.maximum(df, 1)) * (df > 0)
         return weight
 
@@ -100,8 +109,9 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         _core.weight(core_csr(X), fused, out, resolve_threads(self.n_threads))
 
     def _fused(self) -> _core.Weighting | None:
-        """What a kernel needs to weight on the fly; None when it cannot."""
-        raise NotImplementedError
+        """Return what a kernel needs to weight on the fly, or None if it cannot."""
+        check_is_fitted(self, "term_weight_")
+        return _core.Weighting(self._formula, self.term_weight_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,9 +137,7 @@ class LogTfIdf(TermWeighting):
            [0., 1.]], dtype=float32)
     """
 
-    def _fused(self) -> _core.Weighting:
-        check_is_fitted(self, "term_weight_")
-        return _core.Weighting("log_tfidf", self.term_weight_)
+    _formula = "log_tfidf"
 
 
 class TfIdf(TermWeighting):
@@ -147,9 +155,7 @@ class TfIdf(TermWeighting):
            [0., 0.]], dtype=float32)
     """
 
-    def _fused(self) -> _core.Weighting:
-        check_is_fitted(self, "term_weight_")
-        return _core.Weighting("tfidf", self.term_weight_)
+    _formula = "tfidf"
 
 
 class BM25(TermWeighting):
@@ -158,9 +164,9 @@ class BM25(TermWeighting):
     Parameters
     ----------
     k1 : float, default 1.2
-        How fast a repeated term saturates; 0 ignores counts.
+        How slowly the weight of a repeated term saturates; 0 ignores counts.
     b : float, default 0.75
-        How much long documents are held against their terms, from 0 to 1.
+        How much the length of a document lowers its weights, from 0 to 1.
     n_threads : int or None
 
     Attributes
@@ -176,6 +182,7 @@ class BM25(TermWeighting):
            [0.25, 0.  ]], dtype=float32)
     """
 
+    _formula = "bm25"
     _scalars = (*TermWeighting._scalars, "mean_length_")
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, n_threads: int | None = None) -> None:
@@ -197,11 +204,11 @@ class BM25(TermWeighting):
 
     def _fused(self) -> _core.Weighting:
         check_is_fitted(self, "term_weight_")
-        return _core.Weighting("bm25", self.term_weight_, self.k1, self.b, self.mean_length_)
+        return _core.Weighting(self._formula, self.term_weight_, self.k1, self.b, self.mean_length_)
 
 
 class CustomWeighting(TermWeighting):
-    """A user's own weight, compiled by Numba and fused into one loop over the non-zeros.
+    """A weight of your own, compiled by Numba and fused into one loop over the non-zeros.
 
     Parameters
     ----------
@@ -236,14 +243,8 @@ class CustomWeighting(TermWeighting):
     def _weigh(self, X: Any, out: Array) -> None:
         from .jit.weighting import weigh
 
-        weigh(
-            self.function,
-            X,
-            self.document_frequency_,
-            self.n_documents_,
-            out,
-            resolve_threads(self.n_threads),
-        )
+        threads = resolve_threads(self.n_threads)
+        weigh(self.function, X, self.document_frequency_, self.n_documents_, out, threads)
         if not np.isfinite(out).all():
             row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(out))[0], side="right")) - 1
             raise ValueError(f"function: returned NaN or infinity for a term of row {row}")

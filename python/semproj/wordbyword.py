@@ -1,4 +1,4 @@
-"""Word-by-word translation of weighted rows, with probabilities learnt from documents and their translations."""
+"""Translate weighted rows word by word, with probabilities learnt from documents and their translations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .text import MultiTermCounter, TermCounter, iter_batches
 
 __all__ = ["WordByWord"]
 
-CHUNK_CELLS = 1 << 24  # word pairs whose expectations are in memory at once: 64 MB
+CHUNK_CELLS = 1 << 24  # how many word pairs have their expectations in memory at once: 64 MB
 
 
 class _Words(NamedTuple):
-    """Sentences of one language as ids of all of its words."""
+    """The sentences of one language, as ids of all its words."""
 
     terms: list[str]
     starts: npt.NDArray[np.int64]  # of each sentence among the ids
@@ -36,41 +36,42 @@ class _Words(NamedTuple):
 class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Translate rows of weights word by word (section 3.2 of Platt, Toutanova and Yih 2010).
 
-    ``fit`` finds sentence pairs in documents and their translations, then the probabilities of translating a
-    source word by a target word: EM for IBM Model 1 (Brown et al. 1993), then for an HMM of word alignments
-    (Vogel, Ney and Tillmann 1996) in which the jumps depend on the word one jumps from (He 2007). ``transform``
-    multiplies weighted rows of the source language by these probabilities. The rows that come out are compared
-    with weighted rows of the target language, or both go through an LSA of the target language first.
+    ``fit`` finds sentence pairs in documents and their translations, and learns from them the probability that a
+    target word translates a source word: by EM for IBM Model 1 (Brown et al. 1993), then for an HMM of word
+    alignments (Vogel, Ney and Tillmann 1996) whose jumps depend on the word that they start from (He 2007).
+    ``transform`` multiplies weighted rows of the source language by these probabilities. Compare the result with
+    weighted rows of the target language, or project both by an LSA of the target language first. Bits do not
+    depend on the number of threads.
 
     Parameters
     ----------
-    vocabulary : TermCounter, MultiTermCounter or None
-        Which terms have which columns. One that is fitted is used as it is; one that is not, or None (all words),
-        is cloned and fitted on the documents of both languages. Words are cut as it cuts them. The alignment uses
-        all words, also those that have no column: frequent words show how the others correspond.
+    counter : TermCounter, MultiTermCounter or None
+        Says how text is cut into words, and which terms have which columns. A fitted one is used as it is. One
+        that is not fitted, or None (all words), is cloned and fitted on the documents of both languages. The
+        alignment also uses words without a column: frequent words show how the others correspond.
     model1_iter, hmm_iter : int, default 5
-        Iterations of EM at most. 0 leaves the model out, but not both.
+        Maximum number of iterations of EM. 0 leaves a model out; one of them must stay.
     model1_tol, hmm_tol : float, default 1e-4
-        A model's iterations end when the log likelihood grows by less than this share.
+        Stop when the log likelihood grows by less than this share.
     word_dependent : bool, default True
-        Whether the jumps depend on the source word.
+        Whether jumps depend on the source word.
     smoothing : float, default 100
-        How many jumps of a word its own distribution needs to weigh as much as the one of all words.
+        With this many jumps of its own, a word's distribution of jumps weighs as much as that of all words.
     max_jump : int, default 5
         Jumps over up to this many words have a probability each; all longer ones in a direction share one.
     null_probability : float, default 0.2
-        In the HMM, probability that a target word translates no source word.
+        In the HMM, the probability that a target word translates no source word.
     min_cooccurrence : int, default 2
-        Only words that occur together in this many sentence pairs can be translations of each other. The table of
-        these takes 16 bytes each; a larger number bounds it.
+        Words can only translate each other if they occur together in this many sentence pairs. Each pair of words
+        takes 16 bytes; a larger number saves memory.
     min_probability : float, default 0.01
-        Less probable translations are left out; the others are scaled to add up to one.
+        Leave out less probable translations; the others are scaled to add up to one.
     min_score : float or None, default None
-        Sentence pairs with a lower score are not used; see :class:`semproj.alignment.SentenceAlignment`.
+        Leave out sentence pairs with a lower score; see :class:`semproj.alignment.SentenceAlignment`.
     max_length : int, default 100
-        Sentence pairs with more words on a side are not used: the HMM's cost grows with the third power.
-    skip : float, default 0.01
-        Prior probability that a sentence has no counterpart; larger for loosely comparable documents.
+        Leave out sentence pairs with more words on a side: the cost of the HMM grows with the third power.
+    skip_probability : float, default 0.01
+        Prior probability that a sentence has no counterpart; raise it for loosely comparable documents.
     n_threads : int or None
     progress : bool, default False
         Show a progress bar.
@@ -78,26 +79,22 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
     Attributes
     ----------
     translation_ : csr_matrix of float32, shape (n_source_terms, n_target_terms)
-        p(target term | source term). Words without a column keep their share, so a row adds up to less than one
-        where the source word is often translated by one of them. A term that the alignment cannot tell anything
-        about (never seen, or with no partner at all) is translated by itself if the target has it.
+        p(target term | source term). Target words without a column keep their share, so a row may add up to less
+        than one. A term about which the alignment says nothing (never seen, or without any partner) is translated
+        by itself, if the target has it.
     model1_log_likelihood_, hmm_log_likelihood_ : float64 arrays
-        At the beginning of each iteration, summed over all sentence pairs. Each never decreases, up to rounding;
-        the HMM's with `word_dependent` up to the effect of the smoothing.
+        At the beginning of each iteration, summed over all sentence pairs. They never decrease, up to rounding
+        and, with `word_dependent`, the effect of the smoothing on the HMM.
     jump_weights_ : float64 array of shape (2 max_jump + 3,)
-        Weights of the jumps of all words together, for each position: all beyond the left end, -max_jump, ...,
-        max_jump, all beyond the right end. They add up to one.
+        Weights of the jumps of all words together: all beyond the left end, -max_jump, ..., max_jump, all beyond
+        the right end. They add up to one.
     source_counter_, target_counter_ : TermCounter
         The columns of both languages.
     n_pairs_, n_skipped_ : int
-        Sentence pairs used, and not used because they are too long or have no words on a side.
+        How many sentence pairs were used, and how many were too long or had no words on a side.
     n_cells_ : int
-        Word pairs in the table.
+        How many word pairs are in the table.
     n_features_in_ : int
-
-    Notes
-    -----
-    The same documents give the same bits for any number of threads.
 
     Examples
     --------
@@ -119,7 +116,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        vocabulary: Any = None,
+        counter: Any = None,
         *,
         model1_iter: int = 5,
         hmm_iter: int = 5,
@@ -133,11 +130,11 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         min_probability: float = 0.01,
         min_score: float | None = None,
         max_length: int = 100,
-        skip: float = 0.01,
+        skip_probability: float = 0.01,
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.vocabulary = vocabulary
+        self.counter = counter
         self.model1_iter = model1_iter
         self.hmm_iter = hmm_iter
         self.model1_tol = model1_tol
@@ -150,7 +147,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         self.min_probability = min_probability
         self.min_score = min_score
         self.max_length = max_length
-        self.skip = skip
+        self.skip_probability = skip_probability
         self.n_threads = n_threads
         self.progress = progress
 
@@ -164,7 +161,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         ----------
         source_documents, target_documents : iterables of str or of lists of str
             Document i of one is the translation of document i of the other: a text, or the list of its sentences.
-            Parts that only one of them has are passed over.
+            Parts that only one of them has are skipped.
 
         Returns
         -------
@@ -172,7 +169,9 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         """
         self._check_parameters()
         threads = resolve_threads(self.n_threads)
-        aligned = align_sentences(source_documents, target_documents, skip=self.skip, n_threads=threads)
+        aligned = align_sentences(
+            source_documents, target_documents, skip_probability=self.skip_probability, n_threads=threads
+        )
         texts = [list(chain.from_iterable(side)) for side in (aligned.source, aligned.target)]
         counters = self._fitted_counters(texts)
         words = [_read_words(counter, side, threads) for counter, side in zip(counters, texts, strict=True)]
@@ -199,10 +198,8 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
-        """Not there: ``fit`` takes documents, ``transform`` rows of weights."""
-        raise TypeError(
-            "fit_transform: WordByWord is fitted on documents and transforms rows; call fit and transform"
-        )
+        """Always raises TypeError: ``fit`` takes documents, ``transform`` rows of weights."""
+        raise TypeError("fit_transform: WordByWord is fitted on documents but transforms rows; call both methods")
 
     def transform(self, X: Any) -> Any:
         """Translate weighted rows: ``X @ translation_``.
@@ -210,13 +207,13 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         Parameters
         ----------
         X : sparse matrix or array of shape (n_documents, n_source_terms)
-            log(tf)-idf weights, as a rule: the paper found them better than counts.
+            Usually log(tf)-idf weights: the paper found them better than counts.
 
         Returns
         -------
         csr_matrix of shape (n_documents, n_target_terms)
-            With sorted indices; float64 for float64 rows, otherwise float32. A row's bits depend neither on the
-            number of threads nor on the other rows.
+            float64 for float64 rows, otherwise float32; indices are sorted. The bits of a row depend neither on
+            the number of threads nor on the other rows.
         """
         check_is_fitted(self, "translation_")
         X = as_csr(X)
@@ -236,7 +233,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         return rows
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
-        """Return the target terms in the order of the columns; `input_features` is ignored."""
+        """Return the target terms in the order of their columns; `input_features` is ignored."""
         check_is_fitted(self, "translation_")
         names: npt.NDArray[np.object_] = self.target_counter_.get_feature_names_out()
         return names
@@ -267,21 +264,21 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             self.jump_weights_ = shared
 
     def _fitted_counters(self, texts: list[list[str]]) -> tuple[TermCounter, TermCounter]:
-        given = TermCounter(n_threads=self.n_threads) if self.vocabulary is None else self.vocabulary
+        given = TermCounter(n_threads=self.n_threads) if self.counter is None else self.counter
         if not isinstance(given, (TermCounter, MultiTermCounter)):
             raise TypeError(
-                f"vocabulary: expected a TermCounter, a MultiTermCounter or None, got {type(given).__name__}"
+                f"counter: expected a TermCounter, a MultiTermCounter or None, got {type(given).__name__}"
             )
         if not _is_fitted(given):
             given = clone(given)
             given._learn(texts, keep_rows=False)
         counters = given.counters_ if isinstance(given, MultiTermCounter) else [given, given]
         if len(counters) != 2:
-            raise ValueError(f"vocabulary: expected a counter of 2 languages, got {len(counters)}")
+            raise ValueError(f"counter: expected a counter of 2 languages, got {len(counters)}")
         return counters[0], counters[1]
 
     def _pairs(self, aligned: SentenceAlignment, words: list[_Words]) -> list[npt.NDArray[np.int64]]:
-        """First and end word of both sides of the sentence pairs to learn from."""
+        """Return the first and the end word of both sides of the sentence pairs to learn from."""
         document, *bounds = aligned.beads.T
         used = (bounds[0] < bounds[1]) & (bounds[2] < bounds[3])
         if self.min_score is not None:
@@ -315,11 +312,16 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             check_real(self.min_score, "min_score", high=0)
         check_integer(self.max_length, "max_length", low=1)
 
+    @classmethod
+    def _blank(cls, **parameters: Any) -> WordByWord:
+        renamed = {"vocabulary": "counter", "skip": "skip_probability"}  # in files of 0.1.0
+        return cls(**{renamed.get(name, name): value for name, value in parameters.items()})
+
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.get_params(deep=False)
-        if self.vocabulary is not None:  # saved once, as the fitted counters
-            fitted = "fitted" if _is_fitted(self.vocabulary) else "new"
-            parameters["vocabulary"] = f"{fitted} {type(self.vocabulary).__name__}"
+        if self.counter is not None:  # the fitted counters are saved, and only once
+            fitted = "fitted" if _is_fitted(self.counter) else "new"
+            parameters["counter"] = f"{fitted} {type(self.counter).__name__}"
         return parameters
 
     def _get_state(self) -> dict[str, Array]:
@@ -344,14 +346,14 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         shared = self.__dict__.pop("_shared")
         if shared:
             self.target_counter_ = self.source_counter_
-        if self.vocabulary is None:
+        if self.counter is None:
             return
-        fitted, name = self.vocabulary.split()
+        fitted, name = self.counter.split()
         counter = self.source_counter_
         if name == MultiTermCounter.__name__:
             counter = MultiTermCounter("shared" if shared else "separate", **self.source_counter_.get_params())
             counter.counters_ = [self.source_counter_, self.target_counter_]
-        self.vocabulary = counter if fitted == "fitted" else clone(counter)
+        self.counter = counter if fitted == "fitted" else clone(counter)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -360,26 +362,20 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
 
 def _is_fitted(counter: TermCounter | MultiTermCounter) -> bool:
-    return (
-        hasattr(counter, "counters_")
-        if isinstance(counter, MultiTermCounter)
-        else hasattr(counter, "term_counts_")
-    )
+    return hasattr(counter, "counters_" if isinstance(counter, MultiTermCounter) else "term_counts_")
 
 
 def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:
-    """All words of the sentences, cut as the counter cuts them."""
-    options = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
-    session = _core.CountSession(ngram_max=1, keep_rows=False, n_threads=threads, vocabulary=None, **options)
+    """Read all words of the sentences, as the counter cuts them."""
+    options = {"n_threads": threads, **counter._reading()}
+    session = _core.CountSession(ngram_max=1, keep_rows=False, vocabulary=None, **options)
     for batch in iter_batches(texts):
         session.add(batch, session.n_documents)
     session.choose(0, None, 1)
     vocabulary = session.vocabulary
     starts, ids, n = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
     for batch in iter_batches(texts):
-        some_starts, some_ids = vocabulary.sequences(
-            batch, first_document_number=len(starts), n_threads=threads, **options
-        )
+        some_starts, some_ids = vocabulary.sequences(batch, first_document_number=len(starts), **options)
         starts.append(some_starts[1:] + n)
         ids.append(some_ids)
         n += len(some_ids)
@@ -399,7 +395,7 @@ def _finite(value: float, model: str, iteration: int) -> float:
 
 
 def _shared_jumps(counts: Array, exposure: Array) -> Array:
-    """Weights of the jumps of all words: one step towards the maximum, which never goes down."""
+    """Take one step towards the best weights for the jumps of all words; the likelihood never falls."""
     expected, possible = counts.sum(axis=0), exposure.sum(axis=0)
     weights = np.divide(expected, possible, out=np.zeros_like(expected), where=possible > 0)
     weights = np.maximum(weights, 1e-6 * weights.max()) if weights.max() > 0 else np.ones_like(weights)
@@ -408,7 +404,7 @@ def _shared_jumps(counts: Array, exposure: Array) -> Array:
 
 
 def _word_jumps(shared: Array, counts: Array, exposure: Array, smoothing: float | None) -> Array:
-    """The same step for each word, with a gamma prior around the shared weights; or the shared ones for all."""
+    """Take the same step for each word, with a gamma prior around `shared`; without `smoothing`, keep `shared`."""
     if smoothing is None:
         return np.broadcast_to(shared.astype(np.float32), counts.shape)
     share = counts.sum(axis=0)
@@ -418,15 +414,15 @@ def _word_jumps(shared: Array, counts: Array, exposure: Array, smoothing: float 
 
 
 def _columns(terms: list[str], counter: TermCounter) -> npt.NDArray[np.int64]:
-    """The column of each term, -1 for those without one."""
+    """Return the column of each term, or -1 if it has none."""
     column = counter.vocabulary_
     return np.fromiter((column.get(term, -1) for term in terms), np.int64, len(terms))
 
 
 def _restricted(cells: tuple[Array, Array, Array], words: list[_Words], counters: tuple[TermCounter, ...]) -> Any:
-    """Translations between terms that have columns, from those between all words."""
+    """Keep the translations between terms that have columns, out of those between all words."""
     starts, targets, values = cells
-    lengths = np.diff(starts)[: len(words[0].terms)]  # without the null word's
+    lengths = np.diff(starts)[: len(words[0].terms)]  # leaves out the null word's
     values = values[: lengths.sum()].astype(np.float64)
     source_of, target_of = (_columns(w.terms, counter) for w, counter in zip(words, counters, strict=True))
     sources = np.repeat(np.arange(len(lengths)), lengths)

@@ -1,4 +1,4 @@
-"""WordNet's database files: synsets, lemmas and WordNet's own morphology.
+"""Read WordNet's database files: synsets, lemmas and WordNet's own morphology.
 
 The formats are those of wndb(5WN), senseidx(5WN), cntlist(5WN) and morphy(7WN). Nothing is downloaded.
 """
@@ -18,7 +18,7 @@ from ._common.files import NOT_UTF8, Problem
 
 __all__ = ["Frame", "Pointer", "Synset", "WordNet"]
 
-# In the order in which equals are preferred.
+# Equals are preferred in this order.
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 _NAMES = {
     *(pattern.format(name) for name in _FILES.values() for pattern in ("data.{}", "index.{}", "{}.exc")),
@@ -47,7 +47,7 @@ class Pointer(NamedTuple):
     """A relation to another synset, or between two words.
 
     `symbol` is WordNet's: "!" antonym, "@" hypernym, "~" hyponym, "&" similar to, "+" derivationally related, ...
-    `source` and `target` are indices into the words of the two synsets, or None for a relation of the synsets.
+    `source` and `target` number words of the two synsets; both are None if the synsets themselves are related.
     """
 
     symbol: str
@@ -58,7 +58,7 @@ class Pointer(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A sentence frame of a verb; `word` is an index into the words, None stands for all of them."""
+    """A sentence frame of a verb, which one of its words has, or all of them if `word` is None."""
 
     number: int
     word: int | None
@@ -67,8 +67,8 @@ class Frame(NamedTuple):
 class Synset(NamedTuple):
     """A set of synonyms.
 
-    `pos` is "n", "v", "a" or "r"; a satellite adjective has "a" and `satellite`. Words have spaces where the file
-    has underscores. `markers` has the syntactic marker of each word ("a", "p", "ip") or "".
+    `pos` is "n", "v", "a" or "r"; a satellite adjective has "a", and `satellite` is True. Words have spaces where
+    the file has underscores. `markers` has the syntactic marker of each word ("a", "p", "ip"), or "".
     """
 
     pos: str
@@ -85,7 +85,7 @@ class Synset(NamedTuple):
 class WordNet:
     """A WordNet database: ``data.*`` and ``index.*``, with ``*.exc`` and ``index.sense`` where present.
 
-    Parts of speech whose files are missing are empty. Files are parsed when first needed; the synsets of WordNet
+    A part of speech whose files are missing is empty. Files are parsed when first needed; the synsets of WordNet
     3.0 take about three seconds.
 
     Parameters
@@ -93,19 +93,14 @@ class WordNet:
     path : path-like
         The folder, or a tar archive of it (``.tar``, ``.tar.gz``, ``.tar.xz``, ...).
     strict : bool, default True
-        Malformed lines and pointers to what is not there are errors. False leaves them out and notes them in
-        `problems`; a file without a single good line is an error still.
+        Raise a ValueError that names file and line, when a file is first needed, for malformed lines and for
+        pointers that lead nowhere. False leaves them out and notes them in `problems`; a file without a single
+        good line is still an error.
 
     Attributes
     ----------
     problems : list of Problem
         What was left out of the files read so far, with file and line.
-
-    Raises
-    ------
-    ValueError
-        For a malformed line, or a pointer to what is not there; the message names file and line. From the
-        constructor, or from the method or attribute that first needs the file.
 
     Examples
     --------
@@ -138,20 +133,21 @@ class WordNet:
             raise FileNotFoundError(f"path: expected index.noun, index.verb, ... in {self.path}, found none")
 
     def lemmas(self, pos: str) -> list[str]:
-        """The lemmas of a part of speech, in the order of its index: lower case, words separated by spaces."""
+        """Return the lemmas of a part of speech in the order of its index, in lower case and with spaces."""
         return list(self._index_of(pos))
 
     def has_lemma(self, lemma: str, pos: str) -> bool:
+        """Return whether `lemma`, in lower case and with spaces, is a lemma of this part of speech."""
         return lemma in self._index_of(pos)
 
     @cached_property
     def synsets(self) -> dict[tuple[str, int], Synset]:
-        """Synsets by part of speech and offset, in the order of the files."""
+        """All synsets by part of speech and offset, in the order of the files."""
         synsets: dict[tuple[str, int], Synset] = {}
         lines: dict[tuple[str, int], int] = {}
         problems = []
         for pos, name in _FILES.items():
-            for number, synset in self._parse(f"data.{name}", partial(_synset_of, pos=pos)):
+            for number, synset in self._parse(f"data.{name}", partial(_synset, pos=pos)):
                 key = pos, synset.offset
                 if key in synsets:
                     what = f"synset {synset.offset:08d} is there already, in line {lines[key]}"
@@ -171,16 +167,16 @@ class WordNet:
         self._report(problems)
         self._synset_lines = lines
         for name in _FILES.values():
-            self._files.pop(f"data.{name}", None)  # the largest ones, not needed any more
+            self._files.pop(f"data.{name}", None)  # these are large, and no longer needed
         return synsets
 
-    def place(self, synset: Synset) -> tuple[str, int]:
-        """The file and the line that a synset was read from."""
+    def location(self, synset: Synset) -> tuple[str, int]:
+        """Return the file and the line that a synset was read from."""
         self.synsets  # noqa: B018 - reads the files
         return f"data.{_FILES[synset.pos]}", self._synset_lines[synset.pos, synset.offset]
 
     def senses(self, word: str, pos: str) -> list[Synset]:
-        """The synsets of a lemma (any case, spaces or underscores), most frequent sense first."""
+        """Return the synsets of a lemma (in any case, with spaces or underscores), most frequent sense first."""
         offsets, _ = self._index_of(pos).get(_normal(word), ((), 0))
         if not self.strict:
             offsets = tuple(offset for offset in offsets if (pos, offset) in self.synsets)
@@ -191,10 +187,10 @@ class WordNet:
 
     @cached_property
     def tag_counts(self) -> dict[tuple[str, str], int]:
-        """How often each lemma, as a part of speech, is tagged in WordNet's concordance: (lemma, pos) -> count.
+        """How often each (lemma, part of speech) is tagged in WordNet's concordance.
 
-        From ``index.sense``, else ``cntlist.rev``, else ``cntlist``. Where none is there, it is the number of the
-        lemma's senses that are tagged at all.
+        The counts come from ``index.sense``, else ``cntlist.rev``, else ``cntlist``. Without any of these files,
+        they are the numbers of senses that are tagged at all.
         """
         counts: Counter[tuple[str, str]] = Counter()
         for file, key, count in (("index.sense", 0, 3), ("cntlist.rev", 0, 2), ("cntlist", 1, 0)):
@@ -207,18 +203,22 @@ class WordNet:
         return dict(counts)
 
     def morphy(self, word: str, pos: str | None = None) -> list[str]:
-        """Base forms of a word or collocation that are lemmas, as morphy(7WN) finds them.
+        """Return the lemmas that a word or collocation may be a form of, as morphy(7WN) finds them.
 
         The word itself comes first if it is a lemma. Then come the forms of the exception list, or else the first
-        form that the detachment rules lead to; a collocation that neither knows is taken apart at its spaces and
+        form that the detachment rules lead to. A collocation that neither knows is split at its spaces and
         hyphens.
 
         Parameters
         ----------
         word : str
-            In any case; underscores are spaces.
-        pos : {"n", "v", "a", "r"}, optional
+            In any case; underscores count as spaces.
+        pos : {"n", "v", "a", "r"} or None, default None
             None looks in all four, in this order.
+
+        Returns
+        -------
+        list of str
         """
         if pos is None:
             return list(dict.fromkeys(base for each in _FILES for base in self.morphy(word, each)))
@@ -228,11 +228,11 @@ class WordNet:
         if len(bases) == 1 and _JOINT.search(word):
             parts = _JOINT.split(word)
             whole = [next(iter(self._bases(part, pos)), part) for part in parts]
-            bases += ["".join(whole), "".join([whole[0], *parts[1:]])]  # a verb's particles may look like verbs
+            bases += ["".join(whole), "".join([whole[0], *parts[1:]])]  # particles may look like verbs
         return list(dict.fromkeys(base for base in bases if base in lemmas))
 
     def _bases(self, word: str, pos: str) -> list[str]:
-        """What the exception list gives, or the first rule that ends at a lemma."""
+        """Return what the exception list has, or the result of the first rule that leads to a lemma."""
         lemmas = self._index_of(pos)
         exceptions = self._exceptions[pos].get(word)
         if exceptions is not None:
@@ -265,7 +265,7 @@ class WordNet:
             raise ValueError(f"pos: expected one of {', '.join(map(repr, _FILES))}, got {pos!r}") from None
 
     def _parse(self, file: str, parse: Callable[[str], Parsed]) -> list[tuple[int, Parsed]]:
-        """The entries of a file, with their lines; none without the file."""
+        """Parse a file into entries, each with the number of its line; a missing file has none."""
         entries, problems = [], []
         for number, raw in enumerate(self._files.get(file, b"").split(b"\n"), 1):
             if not raw.strip() or raw.startswith(b"  "):  # the license begins with two spaces
@@ -281,7 +281,7 @@ class WordNet:
         return entries
 
     def _report(self, problems: list[Problem], all_of_it: bool = False) -> None:
-        """Note problems, or raise the first."""
+        """Note problems, or raise the first of them."""
         if problems and (self.strict or all_of_it):
             file, line, what = problems[0]
             raise ValueError(f"path: {file}: line {line}: {what}")
@@ -336,13 +336,15 @@ def _tag_count(line: str, *, key: int, count: int) -> tuple[str, str, int]:
     return _normal(lemma), _SENSE_TYPES[rest[0]], int(fields[count])
 
 
-def _synset(line: str) -> Synset:
+def _synset(line: str, *, pos: str) -> Synset:
     """``offset lex_file type w_cnt word lex_id... p_cnt [pointer...] [frames...] | gloss``"""
     head, _, gloss = line.partition("|")
     fields = head.split()
     offset, kind, n_words = int(fields[0]), fields[2], int(fields[3], 16)
     if kind not in "nvasr":
         raise ValueError(f"type {kind!r}")
+    if pos != ("a" if kind == "s" else kind):
+        raise ValueError(f"synset {offset:08d} is of type {kind!r}")
     at = 4 + 2 * n_words
     words, markers = [], []
     for word in fields[4:at:2]:
@@ -352,12 +354,12 @@ def _synset(line: str) -> Synset:
     n_pointers = int(fields[at])
     at += 1
     pointers = []
-    for symbol, target, pos, numbers in zip(
+    for symbol, target, target_pos, numbers in zip(
         *(fields[at + i : at + 4 * n_pointers : 4] for i in range(4)), strict=True
     ):
         between = int(numbers[:2], 16), int(numbers[2:], 16)
         words_of = (None, None) if between == (0, 0) else (between[0] - 1, between[1] - 1)
-        pointers.append(Pointer(symbol, "a" if pos == "s" else pos, int(target), *words_of))
+        pointers.append(Pointer(symbol, "a" if target_pos == "s" else target_pos, int(target), *words_of))
     at += 4 * n_pointers
     frames = []
     if kind == "v" and at < len(fields):
@@ -369,22 +371,14 @@ def _synset(line: str) -> Synset:
         at += 1 + 3 * n_frames
     if len(fields) != at or len(pointers) != n_pointers or not words or len(words) != n_words:
         raise ValueError("counts do not match what is there")
-    definition, examples = _split_gloss(gloss.strip())
+    meaning, examples = _split_gloss(gloss.strip())
     return Synset(
-        "a" if kind == "s" else kind, offset, tuple(words), definition, examples, tuple(pointers), tuple(frames),
-        tuple(markers), kind == "s",
-    )  # fmt: skip
-
-
-def _synset_of(line: str, *, pos: str) -> Synset:
-    synset = _synset(line)
-    if synset.pos != pos:
-        raise ValueError(f"synset {synset.offset:08d} is of type {synset.pos!r}")
-    return synset
+        pos, offset, tuple(words), meaning, examples, tuple(pointers), tuple(frames), tuple(markers), kind == "s"
+    )
 
 
 def _split_gloss(gloss: str) -> tuple[str, tuple[str, ...]]:
-    """The definition is what stands before the first quotation; examples are the quotations."""
+    """Split a gloss: the definition comes before the first quotation, and the quotations are examples."""
     start = re.search(r'(?:^|[;:,.])\s*"', gloss)
     end = len(gloss) if start is None else start.start()
     examples = (quotation.strip() for quotation in _EXAMPLE.findall(gloss[end:]))
@@ -394,7 +388,7 @@ def _split_gloss(gloss: str) -> tuple[str, tuple[str, ...]]:
 def _leads_somewhere(
     pointer: Pointer, source: Synset, synsets: dict[tuple[str, int], Synset], present: set[str]
 ) -> bool:
-    """Whether the synset and the words of a pointer are there; a part of speech without a file is not asked."""
+    """Return whether the synset and the words of a pointer exist, or may exist in a file that is missing."""
     target = synsets.get((pointer.pos, pointer.offset))
     if target is None and pointer.pos in present:
         return False

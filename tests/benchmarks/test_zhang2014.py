@@ -18,7 +18,7 @@ from benchmarks.papers.thesauri import relatedness, zhang2014  # noqa: E402
 from benchmarks.papers.thesauri.resources import COMBINED, EXPANDED, FALLOWS, ROGET  # noqa: E402
 from benchmarks.papers.thesauri.zhang2014_draw import last_draw, with_metric  # noqa: E402
 from semproj import BPTF  # noqa: E402
-from semproj.tasks import ClosestOpposite  # noqa: E402
+from semproj.tasks import ClosestOppositeQuestion  # noqa: E402
 from semproj.thesaurus import Thesaurus  # noqa: E402
 from tests.support.papering import (  # noqa: E402
     by_place,
@@ -220,9 +220,9 @@ def test_lookup_counts_what_is_expected_of_a_guess():
         [relatedness.of_heads(heads, "synonym")], [relatedness.of_heads(heads, "antonym")]
     )
     questions = [
-        ClosestOpposite("hot", ("cold", "cool", "a", "b"), "cold"),  # one of two
-        ClosestOpposite("wet", ("cold", "cool", "a", "b"), "cold"),  # a guess among four
-        ClosestOpposite("unheard", ("cold", "cool", "a", "b"), "cold"),
+        ClosestOppositeQuestion("hot", ("cold", "cool", "a", "b"), "cold"),  # one of two
+        ClosestOppositeQuestion("wet", ("cold", "cool", "a", "b"), "cold"),  # a guess among four
+        ClosestOppositeQuestion("unheard", ("cold", "cool", "a", "b"), "cold"),
     ]
     assert relatedness.look_up(related, questions, guess=False) == pytest.approx(
         {"precision": 1 / 2, "recall": 1 / 6, "f1": 1 / 4}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from semproj.tasks import ClosestOpposite, closest_opposite, read_closest_opposite
+from semproj.tasks import ClosestOppositeQuestion, closest_opposite, read_closest_opposite
 from tests.reference import pilsa as reference
 
 
@@ -53,8 +53,8 @@ def test_reading(tmp_path):
     path = tmp_path / "q.txt"
     path.write_text("hot: warm cold  red :: cold\n\nbig : small huge:: small \n")
     assert read_closest_opposite(path) == [
-        ClosestOpposite("hot", ("warm", "cold", "red"), "cold"),
-        ClosestOpposite("big", ("small", "huge"), "small"),
+        ClosestOppositeQuestion("hot", ("warm", "cold", "red"), "cold"),
+        ClosestOppositeQuestion("big", ("small", "huge"), "small"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Catalogues, wheels and the planted corpus. Every catalogue here is written by the test itself."""
+"""Catalogs, wheels and the planted corpus. Every catalog here is written by the test itself."""
 
 import io
 import struct
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from semproj import datasets
-from semproj.datasets import catalogue_pairs, download_wheel, planted_bilingual, read_catalogue
+from semproj.datasets import catalog_pairs, download_wheel, planted_bilingual, read_catalog
 from semproj.metrics import top1
 
 PO = r"""# A translator's comment
@@ -80,28 +80,28 @@ def mo(messages, order="<", charset="utf-8"):
 
 @pytest.mark.parametrize("change", [str, lambda t: t.replace("\n", "\r\n"), lambda t: "\ufeff" + t])
 def test_po(change):
-    assert read_catalogue(change(PO).encode()) == PAIRS
+    assert read_catalog(change(PO).encode()) == PAIRS
 
 
 def test_po_from_a_path_and_a_file(tmp_path):
     path = tmp_path / "a.po"
     path.write_bytes(PO.encode())
-    assert read_catalogue(path) == read_catalogue(str(path)) == read_catalogue(io.BytesIO(PO.encode())) == PAIRS
+    assert read_catalog(path) == read_catalog(str(path)) == read_catalog(io.BytesIO(PO.encode())) == PAIRS
 
 
 def test_po_charset():
     text = PO.replace("UTF-8", "ISO-8859-1").replace("\\303\\261", "\\361").replace("\\xc3\\xb1", "\\xf1")
-    assert read_catalogue(text.encode("latin-1")) == PAIRS
+    assert read_catalog(text.encode("latin-1")) == PAIRS
 
 
 def test_po_line_separator_inside_a_string():
-    assert read_catalogue('msgid "a\u2028b"\nmsgstr "c\x85d"'.encode()) == [("a\u2028b", "c\x85d")]
+    assert read_catalog('msgid "a\u2028b"\nmsgstr "c\x85d"'.encode()) == [("a\u2028b", "c\x85d")]
 
 
 def test_po_without_header_or_with_template_charset():
     body = 'msgid "año"\nmsgstr "year"\n'
     template = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=CHARSET\\n"\n\n'
-    assert read_catalogue(body.encode()) == read_catalogue((template + body).encode()) == [("año", "year")]
+    assert read_catalog(body.encode()) == read_catalog((template + body).encode()) == [("año", "year")]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -113,7 +113,7 @@ def test_mo(order, charset):
         "file\0files": "fichero\0muchos\0ficheros ñ",
         "empty": "",
     }
-    assert read_catalogue(mo(messages, order, charset)) == [
+    assert read_catalog(mo(messages, order, charset)) == [
         ("one", "uno"),
         ("run", "corre"),
         ("file", "fichero"),
@@ -122,35 +122,35 @@ def test_mo(order, charset):
 
 
 def test_one_plural_form_goes_with_the_plural():
-    assert read_catalogue(mo({"file\0files": "fitxategi"})) == [("files", "fitxategi")]
-    assert read_catalogue(b'msgid "f"\nmsgid_plural "fs"\nmsgstr[0] "g"') == [("fs", "g")]
+    assert read_catalog(mo({"file\0files": "fitxategi"})) == [("files", "fitxategi")]
+    assert read_catalog(b'msgid "f"\nmsgid_plural "fs"\nmsgstr[0] "g"') == [("fs", "g")]
 
 
 @pytest.mark.parametrize("size", [10, 27, 40, 60, 90])
 def test_truncated_mo(size):
     with pytest.raises(ValueError, match=r"^file: truncated \.mo"):
-        read_catalogue(mo({"a long message": "otro mensaje largo"})[:size])
+        read_catalog(mo({"a long message": "otro mensaje largo"})[:size])
 
 
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"<html></html>", r"^file: line 1: not a line of a gettext catalogue"),
+        (b"<html></html>", r"^file: line 1: not a line of a gettext catalog"),
         (b'msgid "a"\nmsgstr "b', r"^file: line 2: expected a quoted string"),
         (b'msgid "\xff"\nmsgstr "b"', r"^file: not valid utf-8 at byte 7"),
         (b'"Content-Type: text/plain; charset=klingon\\n"', r"^file: unknown charset 'klingon'"),
     ],
 )
-def test_malformed_catalogue(raw, message):
+def test_malformed_catalog(raw, message):
     with pytest.raises(ValueError, match=message):
-        read_catalogue(raw)
+        read_catalog(raw)
 
 
 def test_wrong_kind_of_file():
     with pytest.raises(TypeError, match=r"^file: expected a path"):
-        read_catalogue(3)
+        read_catalog(3)
     with pytest.raises(TypeError, match=r"^file: expected a file opened in binary"):
-        read_catalogue(io.StringIO("x"))
+        read_catalog(io.StringIO("x"))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_wrong_kind_of_file():
     ],
 )
 def test_markup_is_removed(raw, plain):
-    assert datasets._plain(raw) == plain
+    assert datasets._packages._plain(raw) == plain
 
 
 def write_wheel(path, files):
@@ -204,17 +204,17 @@ EXPECTED = [
 ]
 
 
-def test_catalogue_pairs(tmp_path):
+def test_catalog_pairs(tmp_path):
     wheel = write_wheel(tmp_path / "p.whl", FILES)
     backwards = write_wheel(tmp_path / "q.whl", dict(reversed(FILES.items())))
-    assert catalogue_pairs(wheel, "es", min_words=3) == EXPECTED
-    assert catalogue_pairs(backwards, "es", min_words=3) == EXPECTED
-    assert catalogue_pairs([wheel, backwards], "es", min_words=3) == EXPECTED
-    assert catalogue_pairs(str(wheel), "es", min_words=4) == [("from a mo file", "de un fichero mo")]
-    assert catalogue_pairs(wheel, "fr") == []
+    assert catalog_pairs(wheel, "es", min_words=3) == EXPECTED
+    assert catalog_pairs(backwards, "es", min_words=3) == EXPECTED
+    assert catalog_pairs([wheel, backwards], "es", min_words=3) == EXPECTED
+    assert catalog_pairs(str(wheel), "es", min_words=4) == [("from a mo file", "de un fichero mo")]
+    assert catalog_pairs(wheel, "fr") == []
 
 
-def test_catalogue_pairs_of_a_source_archive(tmp_path):
+def test_catalog_pairs_of_a_source_archive(tmp_path):
     path = tmp_path / "p.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for name, raw in FILES.items():
@@ -222,16 +222,16 @@ def test_catalogue_pairs_of_a_source_archive(tmp_path):
             member = tarfile.TarInfo("p-1.0/" + name)
             member.size = len(raw)
             archive.addfile(member, io.BytesIO(raw))
-    assert catalogue_pairs(path, "es", min_words=3) == EXPECTED
+    assert catalog_pairs(path, "es", min_words=3) == EXPECTED
 
 
-def test_catalogue_pairs_errors(tmp_path):
+def test_catalog_pairs_errors(tmp_path):
     (tmp_path / "no.whl").write_text("not an archive")
     with pytest.raises(ValueError, match=r"^wheel: no\.whl is neither"):
-        catalogue_pairs(tmp_path / "no.whl", "es")
+        catalog_pairs(tmp_path / "no.whl", "es")
     wheel = write_wheel(tmp_path / "bad.whl", {"p/locale/es/LC_MESSAGES/x.po": "rubbish"})
     with pytest.raises(ValueError, match=r"^wheel: bad\.whl: p/locale/es/LC_MESSAGES/x\.po: file: line 1"):
-        catalogue_pairs(wheel, "es")
+        catalog_pairs(wheel, "es")
 
 
 @pytest.fixture

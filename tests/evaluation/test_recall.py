@@ -68,7 +68,7 @@ def _atop_by_hand(queries, corpus, gold):
     return np.array(areas)
 
 
-def test_atop_is_the_area_under_topk():
+def test_atop_is_the_area_under_recall_at():
     queries, corpus, gold = _task(30, 400, 12, seed=3)
     corpus[200:205] += 0.01  # no ties
     curve = recall_curve(queries, corpus, gold)
@@ -76,12 +76,12 @@ def test_atop_is_the_area_under_topk():
     assert curve.atop == atop(queries, corpus, gold) == pytest.approx(curve.outcomes.mean())
     assert 0.6 < curve.atop < 0.99
     midpoints = (np.arange(399) + 0.5) / 399
-    assert curve.topk(midpoints).mean() == pytest.approx(curve.atop, abs=1e-12)
-    assert (np.diff(curve.topk(midpoints)) >= 0).all()
-    assert curve.topk(1.0) == 1
-    assert curve.topk(0.0) == np.mean([np.mean(curve.best[a:b] == 0) for a, b in zip(
+    assert curve.recall_at(midpoints).mean() == pytest.approx(curve.atop, abs=1e-12)
+    assert (np.diff(curve.recall_at(midpoints)) >= 0).all()
+    assert curve.recall_at(1.0) == 1
+    assert curve.recall_at(0.0) == np.mean([np.mean(curve.best[a:b] == 0) for a, b in zip(
         curve.starts[:-1], curve.starts[1:], strict=True)])  # fmt: skip
-    assert curve.topk([[0.1, 0.2], [0.3, 0.4]]).shape == (2, 2)
+    assert curve.recall_at([[0.1, 0.2], [0.3, 0.4]]).shape == (2, 2)
 
 
 def test_a_random_order_has_one_half():
@@ -95,7 +95,7 @@ def test_ties_share_their_places():
     curve = recall_curve([[1.0, 0.0]], corpus, [[0]])
     assert (curve.best, curve.worst) == (0, 0.5)
     assert curve.atop == 0.75
-    np.testing.assert_allclose(curve.topk([0, 0.25, 0.5, 0.75]), [0, 0.5, 1, 1])
+    np.testing.assert_allclose(curve.recall_at([0, 0.25, 0.5, 0.75]), [0, 0.5, 1, 1])
     # Everything ties with everything: no better than chance.
     assert atop(np.ones((2, 2)), np.ones((50, 2)), [0, [1, 49]]) == 0.5
 
@@ -107,7 +107,7 @@ def test_zero_vectors_do_not_profit():
     assert gold_ranks([[0.0, 0.0]], corpus, [[0, 3]])[1].tolist() == [-1, -1]
     curve = recall_curve([[1.0, 0.0], [0.0, 0.0]], corpus, [3, 0])
     assert curve.outcomes.tolist() == [0.5, 0.5]
-    np.testing.assert_allclose(curve.topk([0.1, 0.9]), [0.1, 0.9])
+    np.testing.assert_allclose(curve.recall_at([0.1, 0.9]), [0.1, 0.9])
     # A row that is known keeps its place behind a zero one.
     assert gold_ranks([[1.0, 0.0]], corpus, [2])[0].tolist() == [1]
 
@@ -156,8 +156,8 @@ def test_more_errors():
         atop(np.ones((1, 3)), np.ones((1, 3)), [0])
     with pytest.raises(ValueError, match=r"among: expected rows from 0 to 3, got 1 to 9"):
         gold_ranks(np.ones((1, 3)), np.ones((4, 3)), [0], among=[1, 9])
-    with pytest.raises(ValueError, match="k: expected fractions of all rows"):
-        recall_curve(np.ones((1, 3)), np.ones((4, 3)), [0]).topk([0.5, 2])
+    with pytest.raises(ValueError, match="fraction: expected numbers from 0 to 1"):
+        recall_curve(np.ones((1, 3)), np.ones((4, 3)), [0]).recall_at([0.5, 2])
     with pytest.raises(ValueError, match="corpus: contains NaN or infinity"):
         atop(np.ones((1, 3)), np.full((4, 3), np.nan), [0])
     with pytest.raises(ValueError, match="metric: the function returned NaN"):

@@ -10,9 +10,9 @@ from semproj.tasks import (
     MaxDiff,
     MaxDiffQuestion,
     best_threshold,
+    read_antonym_pairs,
     read_maxdiff,
     read_ratings,
-    read_word_pairs,
     score_antonyms,
 )
 from semproj.wordnet import WordNet
@@ -123,12 +123,12 @@ def test_files_of_ratings(tmp_path):
 def test_pairs(tmp_path):
     path = tmp_path / "pairs"
     path.write_text("hot\tcold\t1\n\nice cream\tsorbet\t0\nbig large 0\n")
-    first, second, labels = read_word_pairs(path)
+    first, second, labels = read_antonym_pairs(path)
     assert (first, second) == (["hot", "ice cream", "big"], ["cold", "sorbet", "large"])
     assert labels.tolist() == [True, False, False]
     path.write_text("hot\tcold\t2\n")
     with pytest.raises(ValueError, match="line 1: expected two words and 0 or 1"):
-        read_word_pairs(path)
+        read_antonym_pairs(path)
 
 
 def test_scores_of_antonyms_are_those_of_the_definitions():

@@ -274,7 +274,7 @@ def test_separate_vocabularies(corpus, tmp_path):
     model.save(tmp_path / "m")
     loaded = sj.load(tmp_path / "m")
     assert loaded.source_counter_ is not loaded.target_counter_
-    assert isinstance(loaded.vocabulary, sj.MultiTermCounter)
+    assert isinstance(loaded.counter, sj.MultiTermCounter)
     assert_same_model(loaded.fit(source, target), model)
     with pytest.raises(ValueError, match="2 languages"):
         sj.WordByWord(sj.MultiTermCounter("separate").fit([source] * 3)).fit(source, target)
@@ -287,14 +287,12 @@ def test_words_are_cut_as_the_counter_cuts_them(corpus):
     assert_same_model(sj.WordByWord(sj.TermCounter(lowercase=True)).fit(shouted, target), expected)
 
 
-@pytest.mark.parametrize(
-    "vocabulary", [None, sj.TermCounter(drop_top=2), sj.MultiTermCounter(drop_top=2)], ids=str
-)
-def test_save_load_clone_and_pickle(corpus, vocabulary, tmp_path):
-    model = sj.WordByWord(vocabulary, hmm_iter=1, max_length=50).fit(*corpus)
-    if vocabulary is not None:
-        assert not hasattr(vocabulary, "term_counts_")  # the caller's own stays as it was
-        assert not hasattr(vocabulary, "counters_")
+@pytest.mark.parametrize("counter", [None, sj.TermCounter(drop_top=2), sj.MultiTermCounter(drop_top=2)], ids=str)
+def test_save_load_clone_and_pickle(corpus, counter, tmp_path):
+    model = sj.WordByWord(counter, hmm_iter=1, max_length=50).fit(*corpus)
+    if counter is not None:
+        assert not hasattr(counter, "term_counts_")  # the caller's own stays as it was
+        assert not hasattr(counter, "counters_")
     model.save(tmp_path / "model")
     loaded = sj.load(tmp_path / "model")
     assert_same_model(loaded, model)
@@ -321,15 +319,15 @@ def test_save_load_clone_and_pickle(corpus, vocabulary, tmp_path):
         (([""], [""]), {}, ValueError, "documents"),
         (([], []), {}, ValueError, "documents"),
         ((["a " * 5], ["b " * 5]), {"max_length": 4}, ValueError, "max_length=4"),
-        ((["a"], ["b"]), {"vocabulary": 3}, TypeError, "vocabulary"),
-        ((["a"], ["b"]), {"vocabulary": sj.LogTfIdf()}, TypeError, "vocabulary"),
+        ((["a"], ["b"]), {"counter": 3}, TypeError, "counter"),
+        ((["a"], ["b"]), {"counter": sj.LogTfIdf()}, TypeError, "counter"),
         ((["a"], ["b"]), {"model1_iter": -1}, ValueError, "model1_iter"),
         ((["a"], ["b"]), {"model1_iter": 0, "hmm_iter": 0}, ValueError, "hmm_iter"),
         ((["a"], ["b"]), {"hmm_tol": np.nan}, ValueError, "hmm_tol"),
         ((["a"], ["b"]), {"null_probability": 1.0}, ValueError, "null_probability"),
         ((["a"], ["b"]), {"min_probability": 2}, ValueError, "min_probability"),
         ((["a"], ["b"]), {"smoothing": 0}, ValueError, "smoothing"),
-        ((["a"], ["b"]), {"skip": 2.0}, ValueError, "skip"),
+        ((["a"], ["b"]), {"skip_probability": 2.0}, ValueError, "skip_probability"),
         ((["a"], ["b"]), {"n_threads": 0}, ValueError, "n_threads"),
         ((["a", "b\ud800 c"], ["b", "c"]), {}, ValueError, "document 1: lone surrogate"),
     ],

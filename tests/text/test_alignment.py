@@ -125,7 +125,7 @@ def test_the_usual_ratio_is_not_that_of_incomplete_documents():
         (("a", ["a"]), {}, TypeError, "source_documents"),
         ((["a"], [b"a"]), {}, TypeError, r"target_documents\[0\]"),
         ((["a", ["b", 3]], ["a", "b"]), {}, TypeError, r"source_documents\[1\]"),
-        ((["a"], ["a"]), {"skip": 0.0}, ValueError, "skip"),
+        ((["a"], ["a"]), {"skip_probability": 0.0}, ValueError, "skip_probability"),
         ((["a"], ["a"]), {"variance": -1.0}, ValueError, "variance"),
         ((["a"], ["a"]), {"ratio": np.nan}, ValueError, "ratio"),
         ((["a"], ["a"]), {"band": 0}, ValueError, "band"),

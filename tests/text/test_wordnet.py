@@ -374,7 +374,7 @@ def test_problems_are_noted_instead(tmp_path, file, line, what):
     assert kept == expected.synsets
     if file == "data.verb":
         assert synsets["v", 200].pointers == ()
-        assert wordnet.place(synsets["v", 200]) == ("data.verb", number)
+        assert wordnet.location(synsets["v", 200]) == ("data.verb", number)
 
 
 def test_what_points_to_a_line_left_out(tmp_path):

@@ -85,7 +85,7 @@ class CountSpace:
         """The translation model from the second language to the first, fitted once, and how long that took."""
         if self._word_by_word is None:
             start = time.perf_counter()
-            model = sj.WordByWord(vocabulary=self.counter.counters_[0]).fit(self.texts[1], self.texts[0])
+            model = sj.WordByWord(counter=self.counter.counters_[0]).fit(self.texts[1], self.texts[0])
             self._word_by_word = model, time.perf_counter() - start
         return self._word_by_word
 

@@ -47,7 +47,7 @@ class Retrieval:
         """ATOP among all definitions, among a sample, and without the queries that are a gold definition."""
         queries, definitions = vectors(self.queries), vectors(self.definitions)
         exact = compare.recall_curve(queries, definitions, self.gold, metric=metric)
-        found = {"atop": exact.atop, "top 1%": float(exact.topk(0.01))}
+        found = {"atop": exact.atop, "top 1%": float(exact.recall_at(0.01))}
         if len(self.definitions) > SAMPLE:
             sampled = compare.recall_curve(queries, definitions, self.gold, metric=metric, sample=SAMPLE)
             found["atop, sample"] = sampled.atop

@@ -14,14 +14,14 @@ PARTS_OF_SPEECH = ("adjective", "noun", "verb")
 SUBCATEGORIES = {"dev": ("1a",), "test": ("1b", "1c", "1d")}
 
 
-def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOpposite]:
+def read_questions(data: Path, split: str, limit: int | None = None) -> list[tasks.ClosestOppositeQuestion]:
     """The GRE's closest-opposite questions, at most so many: gre/{split}.txt."""
     path = data / "gre" / f"{split}.txt"
     require(path)
     return evenly(tasks.read_closest_opposite(path), limit)
 
 
-def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.WordPairs, tasks.WordPairs]]:
+def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.AntonymPairs, tasks.AntonymPairs]]:
     """AntSynNET's pairs by part of speech: those to choose a threshold by, and those of the split.
 
     From antsyn/{adjective,noun,verb}-pairs: .train for the threshold, .val on dev or .test on test.
@@ -32,7 +32,7 @@ def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.WordPairs, ta
     }
     require(*(path for both in paths.values() for path in both))
     return {
-        pos: (tasks.read_word_pairs(train), tasks.read_word_pairs(held)) for pos, (train, held) in paths.items()
+        pos: (tasks.read_antonym_pairs(train), tasks.read_antonym_pairs(held)) for pos, (train, held) in paths.items()
     }
 
 

@@ -17,7 +17,7 @@ from semproj import tasks
 from semproj.contextspace import ContextSpace
 from semproj.thesaurus import Thesaurus
 
-Questions = Sequence[tasks.ClosestOpposite]
+Questions = Sequence[tasks.ClosestOppositeQuestion]
 
 
 class Pairs(NamedTuple):

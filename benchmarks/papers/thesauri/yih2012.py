@@ -77,8 +77,8 @@ RESOURCES = (
     ),
 )
 
-Questions = list[tasks.ClosestOpposite]
-Antonyms = dict[str, tuple[tasks.WordPairs, tasks.WordPairs]]
+Questions = list[tasks.ClosestOppositeQuestion]
+Antonyms = dict[str, tuple[tasks.AntonymPairs, tasks.AntonymPairs]]
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _antonyms(resources: Resources, model: Model, pairs: Antonyms) -> list[Row]:
     return rows
 
 
-def _opposition(words: Any, pairs: tasks.WordPairs) -> list[float]:
+def _opposition(words: Any, pairs: tasks.AntonymPairs) -> list[float]:
     known = {word for word in {*pairs.first, *pairs.second} if word in words}
     return [
         -words.similarity(a, b) if a in known and b in known else 0.0

@@ -1,14 +1,14 @@
-"""Retrieval measures over vectors that belong together, and which of several methods is best."""
+"""Measure how well vectors find what belongs to them, and tell which of several methods are best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from .._common.types import Array
 from .._common.validation import check_real
@@ -17,33 +17,31 @@ from ._recall import RecallCurve, atop, recall_curve
 
 __all__ = ["BestSet", "RecallCurve", "atop", "best_set", "mrr", "recall_curve", "reciprocal_ranks", "top1"]
 
-Float64 = npt.NDArray[np.float64]
+Float64: TypeAlias = "NDArray[np.float64]"
+Threads: TypeAlias = "int | None"
 
 
 def reciprocal_ranks(
-    A: npt.ArrayLike, B: npt.ArrayLike, *, metric: Metric = "cosine", n_threads: int | None = None
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", n_threads: Threads = None
 ) -> tuple[Float64, Float64]:
     """Return one over the rank of each row's partner, in both directions.
 
-    The outcome of each query: their mean is `mrr`, and the share of ones is `top1`. `best_set` compares methods by
-    them.
+    These are the outcomes of single queries: their mean is `mrr`, and the share of ones is `top1`. `best_set`
+    compares methods by them.
 
     Parameters
     ----------
     A, B : array-like of shape (n, d)
         Row i of `A` and row i of `B` belong together. Finite numbers, compared in float32.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         As in `semproj.retrieval.top_k`.
     n_threads : int or None
 
     Returns
     -------
     forward, backward : float64 arrays of shape (n,)
-        For row i of `A` among the rows of `B`, and for row i of `B` among the rows of `A`.
-
-    Notes
-    -----
-    Ranks are those of `semproj.retrieval.true_ranks`. By cosine, a pair in which one of the vectors is zero has 0.
+        When row i of `A` looks for its partner in `B`, and when row i of `B` looks in `A`. Ranks are those of
+        `semproj.retrieval.true_ranks`; 0 stands for no rank: by cosine, a vector of the pair is zero.
 
     Examples
     --------
@@ -58,7 +56,7 @@ def reciprocal_ranks(
     return _reciprocal(forward), _reciprocal(backward)
 
 
-def _reciprocal(ranks: npt.NDArray[np.int64]) -> Float64:
+def _reciprocal(ranks: NDArray[np.int64]) -> Float64:
     return np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
 
 
@@ -68,43 +66,28 @@ def _report(forward: float, backward: float, directions: bool) -> float | tuple[
 
 @overload
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[False] = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[False] = ..., n_threads: Threads = ...
 ) -> float: ...
 @overload
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[True],
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[True], n_threads: Threads = ...
 ) -> tuple[float, float]: ...
 def top1(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: bool = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", directions: bool = False, n_threads: Threads = None
 ) -> float | tuple[float, float]:
     """Return how often the nearest vector is the right one.
 
-    Row i of `A` and row i of `B` belong together. Each row of `A` looks for its partner in `B` and
-    each row of `B` in `A`.
+    Each row of `A` looks for its partner in `B`, and each row of `B` in `A`.
 
     Parameters
     ----------
     A, B : array-like of shape (n, d)
-        Finite numbers, compared in float32. The n x n scores are never in memory at once.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+        Row i of `A` and row i of `B` belong together. Finite numbers, compared in float32. The n x n scores are
+        never in memory at once.
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         As in `semproj.retrieval.top_k`.
-    directions : bool, default=False
-        Return (A to B, B to A) and not their mean.
+    directions : bool, default False
+        Return (A to B, B to A) instead of their mean.
     n_threads : int or None
 
     Returns
@@ -114,8 +97,8 @@ def top1(
 
     Notes
     -----
-    Ties (cosines within 1e-6; see `semproj.retrieval.true_ranks` for the other metrics) count as errors, and so
-    does, by cosine, a pair in which one of the vectors is zero.
+    Ties (cosines within 1e-6; see `semproj.retrieval.true_ranks` for the other metrics) count as errors. So do, by
+    cosine, pairs in which one vector is zero.
 
     Examples
     --------
@@ -133,54 +116,28 @@ def top1(
 
 @overload
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[False] = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[False] = ..., n_threads: Threads = ...
 ) -> float: ...
 @overload
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: Literal[True],
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = ..., directions: Literal[True], n_threads: Threads = ...
 ) -> tuple[float, float]: ...
 def mrr(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    *,
-    metric: Metric = "cosine",
-    directions: bool = False,
-    n_threads: int | None = None,
+    A: ArrayLike, B: ArrayLike, *, metric: Metric = "cosine", directions: bool = False, n_threads: Threads = None
 ) -> float | tuple[float, float]:
     """Return the mean reciprocal rank of the right vector.
 
-    The rank is pessimistic: one plus the number of other vectors that are at least as near. Otherwise as
-    `top1`.
+    The rank is pessimistic: one plus the number of other vectors that are at least as near.
 
     Parameters
     ----------
-    A, B : array-like of shape (n, d)
-        Finite numbers, compared in float32. The n x n scores are never in memory at once.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
-        As in `semproj.retrieval.top_k`.
-    directions : bool, default=False
-        Return (A to B, B to A) and not their mean.
-    n_threads : int or None
+    A, B, metric, directions, n_threads
+        As in `top1`.
 
     Returns
     -------
     float or (float, float)
-        Numbers from 0 to 1.
-
-    Notes
-    -----
-    Cosines within 1e-6 are ties; see `semproj.retrieval.true_ranks` for the other metrics. By cosine, a pair in
-    which one of the vectors is zero adds 0.
+        Numbers from 0 to 1. Ties are those of `top1`. By cosine, a pair in which one vector is zero adds 0.
 
     Examples
     --------
@@ -199,20 +156,20 @@ def mrr(
 
 @dataclass(frozen=True)
 class BestSet:
-    """What `best_set` found.
+    """The methods that are better than all others; see `best_set`.
 
     Attributes
     ----------
     names : tuple of str
         The methods in the set, best mean first.
     means : dict of str to float
-        Of all methods, best first.
+        The means of all methods, best first.
     p_values : dict of str to float
-        Of the test of each method against the one with the best mean, corrected for the number of comparisons. 1
-        for that one itself.
+        The p-value of each method against the one with the best mean, corrected for the number of comparisons. The
+        best method itself has 1.
     alpha : float
     n_comparisons : int
-        By which p-values were multiplied.
+        What p-values were multiplied by.
     """
 
     names: tuple[str, ...]
@@ -222,7 +179,7 @@ class BestSet:
     n_comparisons: int
 
 
-def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> BestSet:
+def best_set(outcomes: Mapping[str, ArrayLike], *, alpha: float = 0.05) -> BestSet:
     """Return the smallest set of methods that are significantly better than all the rest.
 
     This is the boldface of the tables of Platt, Toutanova and Yih 2010, section 3.2.
@@ -230,9 +187,9 @@ def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> B
     Parameters
     ----------
     outcomes : dict of name to array-like of shape (n_queries,)
-        What each query scored under each method, more is better: 0 or 1 for Top-1, reciprocal ranks for MRR. At
+        How each query scored under each method; higher is better: 0 or 1 for Top-1, reciprocal ranks for MRR. At
         least two finite numbers each; lengths may differ.
-    alpha : float, default=0.05
+    alpha : float, default 0.05
         Level of significance of the whole family of comparisons.
 
     Returns
@@ -241,11 +198,11 @@ def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> B
 
     Notes
     -----
-    1. Methods are put in the order of their means; equal means stay in the order given.
+    1. Methods are sorted by their means; equal means stay in the order given.
     2. Every pair of methods is compared by Student's unpaired two-sided t-test with pooled variance. With K
-       methods each p-value is multiplied by K (K - 1) / 2 (Bonferroni) and cut off at 1.
-    3. The set is the first m methods, m being the smallest number for which each of them differs from each of the
-       others with a corrected p-value below `alpha`. All of them qualify when there is no smaller set.
+       methods, each p-value is multiplied by K (K - 1) / 2 (Bonferroni) and cut off at 1.
+    3. The set is the first m methods, with the smallest m for which each of them differs from each of the others
+       with a corrected p-value below `alpha`. If there is no smaller set, it is all of them.
 
     Two methods without any variance differ with p = 0 if their means do, and with p = 1 otherwise.
 
@@ -271,17 +228,11 @@ def best_set(outcomes: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) -> B
     size = next(
         m for m in range(1, len(order) + 1) if all(corrected[a, b] < alpha for a in order[:m] for b in order[m:])
     )
-    best = order[0]
-    return BestSet(
-        names=tuple(order[:size]),
-        means={name: means[name] for name in order},
-        p_values={name: corrected.get((best, name), 1.0) for name in order},
-        alpha=alpha,
-        n_comparisons=len(pairs),
-    )
+    p_values = {name: corrected.get((order[0], name), 1.0) for name in order}
+    return BestSet(tuple(order[:size]), {name: means[name] for name in order}, p_values, alpha, len(pairs))
 
 
-def _outcome(name: Any, values: npt.ArrayLike) -> Float64:
+def _outcome(name: Any, values: ArrayLike) -> Float64:
     array: Array = np.asarray(values)
     if array.ndim != 1 or len(array) < 2:
         raise ValueError(f"outcomes[{name!r}]: expected a vector of at least two numbers, got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""Recall of known rows against how much of a ranking is read; `semproj.metrics` is where it is public."""
+"""Recall of the rows that queries ought to find, against how much of a ranking is read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RecallCurve:
-    """How much of what queries ought to find is found near the top of their rankings; see `recall_curve`.
+    """Where the rows that queries ought to find stand in their rankings; see `recall_curve`.
 
     Attributes
     ----------
     starts : int64 array of shape (n_queries + 1,)
         Gold rows ``starts[i]`` to ``starts[i + 1]`` belong to query i.
     best, worst : float64 arrays of shape (n_gold_rows,)
-        Between which places, from 0 (first) to 1 (last), a gold row stands: different where it ties with others.
+        The best and the worst place that a gold row may have, from 0 (first) to 1 (last). They differ if it ties
+        with other rows.
     """
 
     starts: Int64
@@ -33,36 +34,36 @@ class RecallCurve:
 
     @classmethod
     def from_counts(cls, starts: Int64, nearer: Int64, tied: Int64, others: npt.ArrayLike) -> RecallCurve:
-        """From the counts of `semproj.retrieval.gold_ranks` and the number of other rows, at least one."""
+        """Make a curve of the counts of `semproj.retrieval.gold_ranks` and the number of other rows, 1 or more."""
         unknown = nearer < 0
         best = np.where(unknown, 0.0, nearer / np.asarray(others))
         return cls(starts, best, np.where(unknown, 1.0, (nearer + tied) / np.asarray(others)))
 
     @property
     def outcomes(self) -> Float64:
-        """ATOP of each query: one minus the mean place of its gold rows, those that tie in the middle."""
+        """ATOP of each query: one minus the mean place of its gold rows; ties stand in the middle of theirs."""
         return self._per_query(1 - (self.best + self.worst) / 2)
 
     @property
     def atop(self) -> float:
-        """The mean over all queries: the area under the curve."""
+        """ATOP: the mean of `outcomes`, which is the area under the curve."""
         return float(np.mean(self.outcomes))
 
-    def topk(self, k: npt.ArrayLike) -> Float64:
-        """TOPK: the mean share of gold rows among the first `k`, a fraction of all rows or an array of them.
+    def recall_at(self, fraction: npt.ArrayLike) -> Float64:
+        """Return TOPK: the mean share of gold rows among the first `fraction` of all rows, from 0 to 1.
 
-        Of rows that tie, as many are expected there as in a random order of them.
+        `fraction` may be an array. Rows that tie count as in a random order of them, on average.
         """
-        depth = np.asarray(k, np.float64)
+        depth = np.asarray(fraction, np.float64)
         if not ((depth >= 0) & (depth <= 1)).all():
-            raise ValueError(f"k: expected fractions of all rows, from 0 to 1, got {k!r}")
+            raise ValueError(f"fraction: expected numbers from 0 to 1, got {fraction!r}")
         shares = np.array([np.mean(self._per_query(self._found(at))) for at in depth.ravel()])
         return shares.reshape(depth.shape)
 
-    def _found(self, k: np.float64) -> Float64:
+    def _found(self, depth: np.float64) -> Float64:
         width = self.worst - self.best
-        found = (k >= self.best).astype(np.float64)
-        return np.divide(np.clip(k - self.best, 0, width), width, out=found, where=width > 0)
+        found = (depth >= self.best).astype(np.float64)
+        return np.divide(np.clip(depth - self.best, 0, width), width, out=found, where=width > 0)
 
     def _per_query(self, values: Float64) -> Float64:
         totals = np.add.reduceat(values, self.starts[:-1])
@@ -80,10 +81,10 @@ def recall_curve(
     metric: Metric = "cosine",
     n_threads: int | None = None,
 ) -> RecallCurve:
-    """Rank a corpus for each query, and see where the rows are that it ought to find.
+    """Rank a corpus for each query, and see where the rows stand that it ought to find.
 
     This is the evaluation of concept definition retrieval (Guo and Diab 2012, section 4.1 and equation 6):
-    `RecallCurve.topk` is the curve and `RecallCurve.atop` the area under it.
+    `RecallCurve.recall_at` is the curve and `RecallCurve.atop` the area under it.
 
     Parameters
     ----------
@@ -91,13 +92,13 @@ def recall_curve(
     corpus : array-like of shape (m, d)
         At least two rows.
     gold : sequence of n row numbers, or of n sequences of row numbers
-        The rows of `corpus` that belong to each query, at least one.
-    sample : int, optional
-        Rank among so many rows of the corpus, drawn once for all queries, and not among all: quicker, and with
-        many queries almost the same. A gold row that is not among them is put in its place there.
-    random_state : int, RandomState or None
+        The rows of `corpus` that each query ought to find, at least one.
+    sample : int or None, default None
+        Rank among so many rows of the corpus, drawn once for all queries, instead of all rows. This is quicker,
+        and with many queries almost the same. A gold row that is not in the sample is put in its place there.
+    random_state : int, NumPy generator or None, default None
         Draws the sample.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default="cosine"
+    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
         As in `semproj.retrieval.top_k`.
     n_threads : int or None
 
@@ -107,9 +108,9 @@ def recall_curve(
 
     Notes
     -----
-    Rows that tie share their places: each has their mean, which is what a random order would give it on average.
-    Ties are as in `semproj.retrieval.true_ranks`. By cosine, a gold row that is zero, or that a zero query looks
-    for, has the mean place of all rows: ATOP is 0.5 for a query of which nothing is known.
+    Rows that tie all have their mean place, as in a random order on average. Ties are those of
+    `semproj.retrieval.true_ranks`. By cosine, a gold row has the mean place of all rows if it or its query is
+    zero: ATOP is 0.5 for a query about which nothing is known.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def recall_curve(
     array([0.75, 0.5 ])
     >>> curve.atop
     0.625
-    >>> curve.topk([0.0, 0.25, 0.5, 1.0])
+    >>> curve.recall_at([0.0, 0.25, 0.5, 1.0])
     array([0.25 , 0.375, 0.75 , 1.   ])
     """
     rows = as_rows(corpus, "corpus", check_metric(metric))
@@ -148,9 +149,16 @@ def atop(
     metric: Metric = "cosine",
     n_threads: int | None = None,
 ) -> float:
-    """Return the area under the recall curve: 1 when all is found first, 0.5 for a random order.
+    """Return the area under the recall curve: 1 if all gold rows come first, 0.5 for a random order.
 
-    Parameters and rules are those of `recall_curve`, whose `RecallCurve.atop` it is.
+    Parameters
+    ----------
+    queries, corpus, gold, sample, random_state, metric, n_threads
+        As in `recall_curve`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where documents come from: files that are read as streams, and any iterable, cut into batches."""
+"""Read documents from files as streams, and cut any iterable of documents into batches."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
 
     Parameters
     ----------
-    path : str or path
+    path : path-like
         UTF-8 text; ``.gz`` and ``.xz`` are unpacked while reading.
-    errors : {"strict", "replace"}, default="strict"
-        Invalid UTF-8 is an error that names the line, or read as U+FFFD.
+    errors : {"strict", "replace"}, default "strict"
+        Raise an error that names the line for invalid UTF-8, or read it as U+FFFD.
 
     Yields
     ------
     str
-        One line without its end.
+        A line without its end.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
 
 
 def read_tsv(path: PathLike, column: int, *, errors: str = "strict") -> Iterator[str]:
-    """Stream one column of a file of tab-separated values, as `read_lines` does; the first column is 0."""
+    """Stream one column of a file of tab-separated values; the first is 0. Otherwise as `read_lines`."""
     if column < 0:
         raise ValueError(f"column: expected 0 or more, got {column}")
     for number, line in numbered_lines(path, errors):
@@ -53,7 +53,7 @@ def read_tsv(path: PathLike, column: int, *, errors: str = "strict") -> Iterator
 def read_jsonl(path: PathLike, field: str, *, errors: str = "strict") -> Iterator[str | list[str]]:
     """Stream one field, a text or a list of tokens, of a file with one JSON object on each line.
 
-    Compressed files and errors are as for `read_lines`; empty lines are passed over.
+    Compressed files and errors are treated as in `read_lines`; empty lines are skipped.
     """
     for number, line in numbered_lines(path, errors):
         if not line.strip():
@@ -80,15 +80,15 @@ def iter_batches(
     ----------
     documents : iterable
         Texts or lists of tokens.
-    max_characters : int, default=2**24
-        A batch ends with the document that reaches this many; a token of a list counts for 8.
-    max_documents : int, default=2**16
-        And it never has more documents than this.
+    max_characters : int, default 2**24
+        A batch ends with the document that reaches this number; a token of a list counts as 8.
+    max_documents : int, default 2**16
+        A batch also ends with this many documents.
 
     Yields
     ------
     list
-        At least one document.
+        It has at least one document.
 
     Examples
     --------

@@ -1,0 +1,272 @@
+"""Count the words or n-grams of texts in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from .. import _core
+from .._common.persistence import Persistent
+from .._common.resources import resolve_threads
+from ._documents import iter_batches
+
+Document: TypeAlias = "str | bytes | Sequence[str]"
+CsrParts: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]"
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def as_matrix(parts: CsrParts, n_features: int) -> csr_matrix:
+    """Return counted rows as a matrix, without a copy."""
+    indptr, indices, data = parts
+    matrix = csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_features), copy=False)
+    matrix.has_canonical_format = True
+    return matrix
+
+
+@contextmanager
+def naming_view(number: int) -> Iterator[None]:
+    """Name the view in errors about its documents."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"documents[{number}]: {error}") from error
+
+
+class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Count words or n-grams.
+
+    A word is a run of Unicode letters and numbers, with the marks that follow them. The most frequent term has the
+    first column; terms that are equally frequent are ordered by their UTF-8 bytes. The result is the same for any
+    number of threads.
+
+    Parameters
+    ----------
+    drop_top : int, default 0
+        Give this many of the most frequent terms no column.
+    max_features : int or None, default None
+        Of the others, keep only this many of the most frequent.
+    min_count : int, default 1
+        Leave out terms that occur less often.
+    ngram_range : tuple (1, n), default (1, 1)
+        Count runs of 1 to n words, joined by a space.
+    lowercase : bool, default False
+        Map every character to lower case (one to one: U+0130 becomes "i").
+    errors : {"strict", "replace"}, default "strict"
+        Raise an error that names the document for invalid UTF-8 and lone surrogates, or read them as U+FFFD, which
+        separates words.
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each term; made when first asked for.
+    term_counts_ : int64 array of shape (n_terms,)
+        How often the term of each column occurred in `fit`.
+    n_documents_, n_tokens_ : int
+        How many documents and words (n-grams of one) `fit` has seen.
+
+    Notes
+    -----
+    A document is a str, UTF-8 bytes, or a list of str, whose elements are taken as words. Documents are read once,
+    in batches of a few megabytes: any iterable will do.
+
+    Examples
+    --------
+    >>> from semproj.text import TermCounter
+    >>> counter = TermCounter()
+    >>> counter.fit_transform(["the cat and the dog", "a dog"]).toarray()
+    array([[1, 2, 0, 1, 1],
+           [1, 0, 1, 0, 0]], dtype=int32)
+    >>> counter.get_feature_names_out()
+    array(['dog', 'the', 'a', 'and', 'cat'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        *,
+        drop_top: int = 0,
+        max_features: int | None = None,
+        min_count: int = 1,
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = False,
+        errors: Literal["strict", "replace"] = "strict",
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.drop_top = drop_top
+        self.max_features = max_features
+        self.min_count = min_count
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.errors = errors
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, documents: Iterable[Document], y: object = None) -> TermCounter:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        documents : iterable of str, bytes or lists of str
+            Read once.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._learn([documents], keep_rows=False)
+        return self
+
+    def fit_transform(self, documents: Iterable[Document], y: object = None) -> csr_matrix:
+        """Learn the vocabulary and count, reading the documents once; equal to ``fit(d).transform(d)``."""
+        session, _ = self._learn([documents], keep_rows=True)
+        return as_matrix(session.rows(), len(self._vocabulary))
+
+    def transform(self, documents: Iterable[Document]) -> csr_matrix:
+        """Count the terms of the vocabulary.
+
+        Parameters
+        ----------
+        documents : iterable of str, bytes or lists of str
+            Read once.
+
+        Returns
+        -------
+        csr_matrix of int32, shape (n_documents, n_terms)
+            Its indices are sorted. Terms without a column are not counted.
+        """
+        session = self._session(keep_rows=True, vocabulary=self._fitted())
+        self._feed(session, documents)
+        return as_matrix(session.rows(), len(self._vocabulary))
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+        """Return the terms in the order of their columns; `input_features` is ignored."""
+        return np.array(self._fitted().term_list(), dtype=object)
+
+    @cached_property
+    def vocabulary_(self) -> dict[str, int]:
+        terms = self._fitted().term_list()
+        return dict(zip(terms, range(len(terms)), strict=True))
+
+    def _fitted(self) -> _core.Vocabulary:
+        vocabulary: _core.Vocabulary | None = self.__dict__.get("_vocabulary")
+        if vocabulary is None:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
+        return vocabulary
+
+    def _options(self) -> dict[str, Any]:
+        try:
+            first, last = self.ngram_range
+        except (TypeError, ValueError):
+            first, last = 0, 0
+        if first != 1 or not isinstance(last, Integral) or last < 1:
+            raise ValueError(f"ngram_range: expected (1, n) with n of at least 1, got {self.ngram_range!r}")
+        if self.errors not in ("strict", "replace"):
+            raise ValueError(f"errors: expected 'strict' or 'replace', got {self.errors!r}")
+        return {"ngram_max": int(last), "n_threads": resolve_threads(self.n_threads), **self._reading()}
+
+    def _reading(self) -> dict[str, Any]:
+        """Return the options that say how text becomes words."""
+        return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
+
+    def _session(self, *, keep_rows: bool, vocabulary: _core.Vocabulary | None) -> _core.CountSession:
+        return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
+
+    def _feed(self, session: _core.CountSession, documents: Iterable[Document]) -> None:
+        from tqdm import tqdm
+
+        number, total = 0, len(documents) if isinstance(documents, Sized) else None
+        style: dict[str, Any] = {"unit": " documents", "unit_scale": True, "disable": not self.progress}
+        with tqdm(total=total, desc=type(self).__name__, **style) as bar:
+            for batch in iter_batches(documents):
+                session.add(batch, number)
+                number += len(batch)
+                bar.update(len(batch))
+
+    def _learn(
+        self, sources: Sequence[Iterable[Document]], keep_rows: bool
+    ) -> tuple[_core.CountSession, list[int]]:
+        """Fit on all sources together; also return how many documents there were after each of them."""
+        drop_top = _integer("drop_top", self.drop_top, 0)
+        max_features = None if self.max_features is None else _integer("max_features", self.max_features, 1)
+        min_count = _integer("min_count", self.min_count, 1)
+        session = self._session(keep_rows=keep_rows, vocabulary=None)
+        ends = []
+        for i, documents in enumerate(sources):
+            with naming_view(i) if len(sources) > 1 else nullcontext():
+                self._feed(session, documents)
+            ends.append(session.n_documents)
+        session.choose(drop_top, max_features, min_count)
+        if len(session.vocabulary) == 0:
+            none_left = f"drop_top={drop_top} and min_count={min_count} leave none"
+            why = none_left if session.n_words else "the documents have no words"
+            raise ValueError(f"documents: empty vocabulary, {why}")
+        self._adopt(session.vocabulary, session.term_counts, session.n_documents, session.n_words)
+        return session, ends
+
+    def _adopt(
+        self, vocabulary: _core.Vocabulary, counts: npt.NDArray[np.int64], n_documents: int, n_tokens: int
+    ) -> None:
+        self.__dict__.pop("vocabulary_", None)
+        self._vocabulary = vocabulary
+        self.term_counts_ = counts
+        self.n_documents_ = n_documents
+        self.n_tokens_ = n_tokens
+
+    def _count(self, batch: list[Any], first_document_number: int = 0) -> CsrParts:
+        return self._fitted().count(batch, **self._options(), first_document_number=first_document_number)
+
+    def _get_state(self) -> dict[str, npt.NDArray[Any]]:
+        terms = self._fitted()
+        return {"terms": terms.terms(), "term_offsets": terms.term_offsets(), "term_counts": self.term_counts_}
+
+    def _get_scalars(self) -> dict[str, int]:
+        self._fitted()
+        return {"n_documents_": self.n_documents_, "n_tokens_": self.n_tokens_}
+
+    def _set_state(self, arrays: dict[str, npt.NDArray[Any]], scalars: dict[str, int]) -> None:
+        vocabulary = _core.Vocabulary(arrays["terms"], arrays["term_offsets"])
+        counts = np.asarray(arrays["term_counts"], dtype=np.int64)
+        if counts.shape != (len(vocabulary),):
+            raise ValueError(f"term_counts: expected shape {(len(vocabulary),)}, got {counts.shape}")
+        self._adopt(vocabulary, counts, int(scalars["n_documents_"]), int(scalars["n_tokens_"]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("vocabulary_", None)
+        if state.pop("_vocabulary", None) is not None:
+            state["_saved"] = (self._get_state(), self._get_scalars())
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        saved = state.pop("_saved", None)
+        super().__setstate__(state)
+        if saved is not None:
+            self._set_state(*saved)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_vocabulary" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

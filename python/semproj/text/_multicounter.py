@@ -1,0 +1,142 @@
+"""Count the words or n-grams of texts in several languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, cast
+
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from ._counter import Document, TermCounter, as_matrix, naming_view
+
+
+class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
+    """Count the terms of several languages, with one vocabulary for all or one for each.
+
+    Parameters
+    ----------
+    vocabulary : {"shared", "separate"}, default "shared"
+        In a shared vocabulary, a term that occurs in several languages has one column.
+    drop_top, max_features, min_count, ngram_range, lowercase, errors, n_threads, progress
+        As for `TermCounter`, applied to the shared vocabulary or to each.
+
+    Attributes
+    ----------
+    counters_ : list of TermCounter
+        One for each language; all of them are the same object if the vocabulary is shared.
+
+    Examples
+    --------
+    >>> from semproj.text import MultiTermCounter
+    >>> counter = MultiTermCounter().fit([["no animal"], ["no hay animal", "nada"]])
+    >>> counter.transform(["animal no", "no"], view=1).toarray()
+    array([[1, 1, 0, 0],
+           [0, 1, 0, 0]], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        vocabulary: Literal["shared", "separate"] = "shared",
+        *,
+        drop_top: int = 0,
+        max_features: int | None = None,
+        min_count: int = 1,
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = False,
+        errors: Literal["strict", "replace"] = "strict",
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.drop_top = drop_top
+        self.max_features = max_features
+        self.min_count = min_count
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.errors = errors
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, documents: Sequence[Iterable[Document]], y: object = None) -> MultiTermCounter:
+        """Learn the vocabulary from one iterable of documents for each language."""
+        self._learn(documents, keep_rows=False)
+        return self
+
+    def fit_transform(self, documents: Sequence[Iterable[Document]], y: object = None) -> list[csr_matrix]:
+        """Learn the vocabulary and count, reading the documents once."""
+        return self._learn(documents, keep_rows=True)
+
+    def transform(
+        self, documents: Sequence[Iterable[Document]] | Iterable[Document], *, view: int | None = None
+    ) -> Any:
+        """Count the terms of all languages, or of one.
+
+        Parameters
+        ----------
+        documents : sequence of iterables
+            The documents of each language; with `view`, one iterable with the documents of that language.
+        view : int or None, default None
+            Which language, counted from 0.
+
+        Returns
+        -------
+        list of csr_matrix, or one csr_matrix with `view`
+        """
+        counters = self._fitted()
+        if view is not None:
+            if not 0 <= view < len(counters):
+                raise ValueError(f"view: expected 0 to {len(counters) - 1}, got {view}")
+            return counters[view].transform(cast(Iterable[Document], documents))
+        views = _views(documents)
+        if len(views) != len(counters):
+            raise ValueError(f"documents: fitted on {len(counters)} languages, got {len(views)}")
+        result = []
+        for i, (counter, source) in enumerate(zip(counters, views, strict=True)):
+            with naming_view(i):
+                result.append(counter.transform(source))
+        return result
+
+    def _fitted(self) -> list[TermCounter]:
+        if not hasattr(self, "counters_"):
+            raise NotFittedError("This MultiTermCounter is not fitted yet. Call fit first.")
+        return self.counters_
+
+    def _learn(self, documents: Sequence[Iterable[Document]], keep_rows: bool) -> list[csr_matrix]:
+        if self.vocabulary not in ("shared", "separate"):
+            raise ValueError(f"vocabulary: expected 'shared' or 'separate', got {self.vocabulary!r}")
+        views = _views(documents)
+        parameters = {name: value for name, value in self.get_params().items() if name != "vocabulary"}
+        if self.vocabulary == "shared":
+            counter = TermCounter(**parameters)
+            session, ends = counter._learn(views, keep_rows)
+            self.counters_ = [counter] * len(views)
+            if not keep_rows:
+                return []
+            rows = as_matrix(session.rows(), len(counter._vocabulary))
+            return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+        counters, result = [], []
+        for i, source in enumerate(views):
+            counters.append(TermCounter(**parameters))
+            with naming_view(i):
+                session, _ = counters[i]._learn([source], keep_rows)
+            if keep_rows:
+                result.append(as_matrix(session.rows(), len(counters[i]._vocabulary)))
+        self.counters_ = counters
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _views(documents: Any) -> list[Iterable[Document]]:
+    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
+        raise TypeError(f"documents: expected an iterable for each language, got {type(documents).__name__}")
+    views = list(documents)
+    if not views:
+        raise ValueError("documents: expected at least one language")
+    return views
