@@ -32,7 +32,8 @@ def read_antonyms(data: Path, split: str) -> dict[str, tuple[tasks.AntonymPairs,
     }
     require(*(path for both in paths.values() for path in both))
     return {
-        pos: (tasks.read_antonym_pairs(train), tasks.read_antonym_pairs(held)) for pos, (train, held) in paths.items()
+        pos: (tasks.read_antonym_pairs(train), tasks.read_antonym_pairs(held))
+        for pos, (train, held) in paths.items()
     }
 
 
