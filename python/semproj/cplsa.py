@@ -125,24 +125,13 @@ callback, random_state, n_threads, progress
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.coupling = coupling
-        self.norm = norm
-        self.projection_tol = projection_tol
-        self.max_projection_iter = max_projection_iter
-        self.vocabulary = vocabulary
-        self.alpha = alpha
-        self.beta = beta
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.fold_in_iter = fold_in_iter
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.vocabulary = n_components, vocabulary
+        self.coupling, self.norm = coupling, norm
+        self.projection_tol, self.max_projection_iter = projection_tol, max_projection_iter
+        self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
+        self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> CPLSA:

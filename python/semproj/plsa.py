@@ -43,15 +43,8 @@ class PLSA(TopicModel):
         out, so it is still done.
     fold_in_iter : int, default 10
         EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011.
-    checkpoint : path-like or None
-        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
-        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
-        more is the result.
-    checkpoint_every : int, default 1
-        Sweeps between two writes of the file. It is also written when the fit ends.
-    callback : callable or None
-        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
-        ends the fit. :class:`semproj.EarlyStopping` is a callback that stops by a measure on development data.
+    checkpoint, checkpoint_every, callback
+        A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
     random_state : int, numpy generator or None
         Of ``init="random"``.
     n_threads : int or None
@@ -113,18 +106,10 @@ class PLSA(TopicModel):
         progress: bool = False,
     ) -> None:
         self.n_components = n_components
-        self.alpha = alpha
-        self.beta = beta
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.fold_in_iter = fold_in_iter
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
+        self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Any, y: Any = None) -> PLSA:

@@ -1,4 +1,20 @@
-"""Ending a fit by a measure of one's own."""
+"""Long fits: looking at them after each sweep, ending them, and going on with them later.
+
+Estimators that are fitted sweep by sweep have these parameters, with one meaning for all:
+
+callback
+    Called after every sweep as ``callback(progress)``, with a :class:`Progress`. A true result ends the fit.
+    :class:`EarlyStopping` is a callback that ends it by a measure on development data.
+checkpoint, checkpoint_every
+    A file that keeps the state of the fit, written every so many sweeps and at the end. Where the file exists, the
+    fit goes on from it, bit for bit as if it had not been stopped. A file of other parameters or other data raises
+    an error; one with `max_iter` sweeps or more is the result.
+tol
+    The fit ends when a sweep improves the objective by less than `tol` times what it was. 0: never.
+
+After the fit, ``objective_`` has the objective after each of ``n_iter_`` sweeps. Ctrl-C ends a fit, and leaves the
+estimator as it was before.
+"""
 
 from __future__ import annotations
 

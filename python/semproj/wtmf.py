@@ -10,14 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._common.base import RowTransformer, flip_signs, unit_rows
+from ._common.base import RowTransformer, flip_signs
 from ._common.checkpoint import rows_identity, seed_identity
 from ._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_integer, check_out, check_real, keeps_previous_fit, seed_key
+from ._common.validation import check_integer, check_real, keeps_previous_fit, seed_key
 from ._solvers.rowsolve import RowSolver
-from .weighting import TermWeighting
 
 __all__ = ["WTMF"]
 
@@ -49,15 +48,8 @@ class WTMF(RowTransformer):
         diagonal element of P P'. A step that is too large diverges.
     warm_start : bool, default False
         Start from the word vectors of the fit before, which must be of the same words and `n_components`.
-    checkpoint : path-like or None
-        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
-        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
-        more is the result.
-    checkpoint_every : int, default 1
-        Sweeps between two writes of the file. It is also written when the fit ends.
-    callback : callable or None
-        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
-        ends the fit. :class:`semproj.EarlyStopping` is a callback that stops by a measure on development data.
+    checkpoint, checkpoint_every, callback
+        A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -118,19 +110,11 @@ class WTMF(RowTransformer):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.missing_weight = missing_weight
-        self.reg = reg
-        self.max_iter = max_iter
-        self.tol = tol
-        self.orthogonality = orthogonality
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.missing_weight, self.reg = n_components, missing_weight, reg
+        self.max_iter, self.tol, self.orthogonality = max_iter, tol, orthogonality
+        self.warm_start, self.random_state = warm_start, random_state
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @property
     def components_(self) -> Array:  # type: ignore[override]
@@ -187,25 +171,10 @@ class WTMF(RowTransformer):
             X.eliminate_zeros()
         return X
 
-    def _project(
-        self,
-        X: Any,
-        *,
-        storage: str | None = None,
-        weighting: TermWeighting | None = None,
-        normalize: bool = False,
-        out: Array | None = None,
-    ) -> Array:
-        if weighting is not None:
-            X = weighting.transform(X)
-        dtype = self._output_dtype(storage)
-        result = check_out(out, (X.shape[0], self.word_vectors_.shape[1]), dtype)
+    def _fill(self, X: Any, result: Array) -> None:
         self._solver().solve(X, result)
         if not np.isfinite(result).all():
-            raise ValueError(f"X: the vectors are not finite; values are too large for {dtype}")
-        if normalize:
-            unit_rows(result)
-        return result
+            raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
 
     def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
         dtype: np.dtype[Any] = self.word_vectors_.dtype

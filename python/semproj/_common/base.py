@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..kernels import Projection, project
 from .persistence import Persistent, saveable
 from .types import Array
-from .validation import check_sparse, without_duplicates
+from .validation import check_out, check_sparse, without_duplicates
 
 if TYPE_CHECKING:
     from ..weighting import TermWeighting
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose ``transform`` turns each sparse row into a dense vector. An encoder can use it.
 
-    Subclasses set ``components_`` (n_components x n_features) and define ``_project``: it transforms rows that are
-    valid already, and may weigh them before and scale the result to unit length.
+    Subclasses set ``components_`` (n_components x n_features) and define ``_fill``, the transform of valid rows; or
+    they define ``_project``, to weigh rows before and to scale vectors after it in one go.
     """
 
     components_: Array
@@ -53,6 +53,15 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
         normalize: bool = False,
         out: Array | None = None,
     ) -> Array:
+        if weighting is not None:
+            X = weighting.transform(X)
+        result = check_out(out, (X.shape[0], self.components_.shape[0]), self._output_dtype(storage))
+        self._fill(X, result)
+        if normalize:
+            unit_rows(result)
+        return result
+
+    def _fill(self, X: Any, result: Array) -> None:
         raise NotImplementedError
 
     def _output_dtype(self, storage: str | None) -> np.dtype[Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .base import RowTransformer, unit_rows
+from .base import RowTransformer
 from .checkpoint import seed_identity
-from .fitting import Progress, check_loop_parameters
+from .fitting import check_loop_parameters
 from .resources import resolve_threads
 from .types import Array
 from .validation import (
@@ -23,7 +22,6 @@ from .validation import (
     as_csr,
     check_choice,
     check_integer,
-    check_out,
     check_real,
     check_sparse,
     core_csr,
@@ -31,7 +29,7 @@ from .validation import (
 )
 
 if TYPE_CHECKING:
-    from ..weighting import TermWeighting
+    pass
 
 _MOST_PRIOR = 1e6  # float32 has room for it
 
@@ -46,14 +44,8 @@ class TopicModel(RowTransformer):
     alpha: float
     beta: float
     init: str
-    max_iter: int
-    tol: float
     fold_in_iter: int
-    checkpoint: str | os.PathLike[str] | None
-    checkpoint_every: int
-    callback: Callable[[Progress], object] | None
     random_state: Any
-    progress: bool
 
     word_topics_: Array
     view_starts_: Array
@@ -70,31 +62,21 @@ class TopicModel(RowTransformer):
         if not hasattr(self, "doc_topics_"):
             raise ValueError("doc_topics_: is not saved with a model; fit it again")
 
-    def _project(
-        self,
-        X: Any,
-        *,
-        storage: str | None = None,
-        weighting: TermWeighting | None = None,
-        normalize: bool = False,
-        out: Array | None = None,
-        view: int = 0,
-    ) -> Array:
-        if weighting is not None:
-            X = weighting.transform(X)
-        words = self._words(view)
-        result = check_out(out, (X.shape[0], self.word_topics_.shape[1]), self._output_dtype(storage))
+    def _fill(self, X: Any, result: Array, view: int = 0) -> None:
         threads = resolve_threads(self.n_threads)
         iterations = check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         alpha = check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
-        _core.fold_in(core_csr(as_counts(X)), words, alpha, iterations, result, threads)
-        if normalize:
-            unit_rows(result)
-        return result
+        _core.fold_in(core_csr(as_counts(X)), self._words(view), alpha, iterations, result, threads)
+
+    def _fold_in(self, X: Any, view: int) -> Array:
+        """Mixtures of documents of a view."""
+        theta = np.empty((X.shape[0], self.word_topics_.shape[1]), np.float32)
+        self._fill(X, theta, view)
+        return theta
 
     def _perplexity(self, X: Any, view: int = 0) -> float:
         X = as_counts(X)
-        theta = self._project(X, view=view)
+        theta = self._fold_in(X, view)
         total, mass = _core.token_likelihood(
             core_csr(X), self._words(view), theta, resolve_threads(self.n_threads)
         )
@@ -187,7 +169,7 @@ class AlignedTopicModel(TopicModel):
         """
         check_is_fitted(self, "components_")
         number = self._view_number(view)
-        return self._project(self._one_view(X, number), view=number)
+        return self._fold_in(self._one_view(X, number), number)
 
     def perplexity(self, X: Any, view: int | None = None) -> float:
         """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.

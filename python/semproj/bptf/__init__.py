@@ -53,16 +53,10 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0
         Share of the observed cells of each slice to keep out, for `held_out_mae_`.
-    checkpoint : path-like or None
-        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
-        not been stopped; with `random_state` None by the seed in the file. A file of other parameters or other
-        data raises an error.
-    checkpoint_every : int, default 10
-        Sweeps between two writes of the file. It is also written when the fit ends.
-    callback : callable or None
-        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
-        ends the fit. The model has the draws kept so far, or the present one in the burn-in; its `word_vectors_`
-        are those of the present one.
+    checkpoint, checkpoint_every, callback
+        A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`. A fit without a seed goes on
+        by the one in the file. In a callback, the model has the draws kept so far, or the present one in the
+        burn-in; its `word_vectors_` are those of the present one.
     dtype : "float32" or "float64"
     random_state : int, RandomState instance or None
     n_threads : int or None
@@ -166,21 +160,11 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.burn_in = burn_in
-        self.n_samples = n_samples
-        self.thin = thin
-        self.zeros = zeros
-        self.cells = cells
-        self.asymmetric = asymmetric
-        self.held_out = held_out
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.dtype = dtype
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.dtype, self.random_state = n_components, dtype, random_state
+        self.burn_in, self.n_samples, self.thin = burn_in, n_samples, thin
+        self.zeros, self.cells, self.asymmetric, self.held_out = zeros, cells, asymmetric, held_out
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(self, slices: Sequence[Any], y: Any = None) -> BPTF:

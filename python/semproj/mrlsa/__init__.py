@@ -213,23 +213,11 @@ class MRLSA(_Relational):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.relations = relations
-        self.polarity = polarity
-        self.scales = scales
-        self.symmetric = symmetric
-        self.pivot = pivot
-        self.power = power
-        self.row_scaling = row_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.relations, self.polarity, self.scales = n_components, relations, polarity, scales
+        self.symmetric, self.pivot, self.power, self.row_scaling = symmetric, pivot, power, row_scaling
+        self.tol, self.max_iter, self.max_memory, self.random_state = tol, max_iter, max_memory, random_state
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> MRLSA:
@@ -369,12 +357,8 @@ class RawRelations(_Relational):
         pivot: str = "synonym",
         row_scaling: float = 0.0,
     ) -> None:
-        self.relations = relations
-        self.polarity = polarity
-        self.scales = scales
-        self.symmetric = symmetric
-        self.pivot = pivot
-        self.row_scaling = row_scaling
+        self.relations, self.polarity, self.scales = relations, polarity, scales
+        self.symmetric, self.pivot, self.row_scaling = symmetric, pivot, row_scaling
 
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> RawRelations:

@@ -52,15 +52,8 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     max_memory : int or None
         Bytes of working memory, the result included. None means what is fastest. A bound that is too small raises
         an error that says so.
-    checkpoint : path-like or None
-        A file that keeps the state of the fit. Where it exists, the fit goes on from it, bit for bit as if it had
-        not been stopped. A file of other parameters or other data raises an error; one with `max_iter` sweeps or
-        more is the result.
-    checkpoint_every : int, default 1
-        Sweeps between two writes of the file. It is also written when the fit ends.
-    callback : callable or None
-        Called after every sweep as ``callback(progress)``, see :class:`semproj.stopping.Progress`. A true result
-        ends the fit.
+    checkpoint, checkpoint_every, callback
+        A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
     random_state : int, numpy generator or None
     n_threads : int or None
     progress : bool, default False
@@ -117,17 +110,10 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.ranks = ranks
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.ranks, self.init, self.random_state = ranks, init, random_state
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(self, tensor: Any, y: Any = None) -> Tucker:
