@@ -197,7 +197,7 @@ import semproj as sj
 n, p, nnz, rank, threads = map(int, sys.argv[1:])
 tensor = sj.SparseTensor.from_slices(data.random_slices(n, p, 4, nnz, np.float32))
 start, cpu_start = time.perf_counter(), time.process_time()
-model = sj.Tucker((rank, rank, 4), random_state=0, n_threads=threads).fit(tensor)
+model = sj.Tucker((rank, rank, 4), tol=5e-4, random_state=0, n_threads=threads).fit(tensor)
 took, cpu = time.perf_counter() - start, time.process_time() - cpu_start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps([took, cpu, model.fit_, model.n_iter_, peak]))
@@ -241,7 +241,7 @@ def thesaurus_size(options: Options, n: int, p: int, nnz: int, rank: int) -> Wor
         least_seconds=0.0,
         most_seconds=0.0,
         notes=[
-            f"{n} x {p} x 4, {nnz} random entries, rank ({rank}, {rank}, 4), float32, from HOSVD to tol=3e-5; "
+            f"{n} x {p} x 4, {nnz} random entries, rank ({rank}, {rank}, 4), float32, from HOSVD to tol=5e-4; "
             "peak_bytes is of the whole process, the data included",
         ],
     )

@@ -151,7 +151,7 @@ class MRLSA(_Relational):
         As in :class:`PILSA`: entries are divided by this power of their lengths, over all slices; from 0 (the
         paper's) to 1.
     tol, max_iter, max_memory, checkpoint, checkpoint_every, callback, random_state, n_threads, progress
-        As of :class:`Tucker`; the callback is told of MRLSA models.
+        As of :class:`Tucker`, but `tol` is 5e-4 by default; the callback is told of MRLSA models.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class MRLSA(_Relational):
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
-        tol: float = 3e-5,
+        tol: float = 5e-4,
         max_iter: int = 50,
         max_memory: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,

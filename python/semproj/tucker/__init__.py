@@ -45,7 +45,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     init : {"hosvd", "random"} or list of arrays, default "hosvd"
         Where to start: the leading vectors of the tensor's unfoldings, random directions, or given factors of
         shape (dimension, rank), None for those of modes that are not compressed.
-    tol : float, default 3e-5
+    tol : float, default 1e-4
         Stop when a sweep improves the fit by less than this part of it. 0: never.
     max_iter : int, default 50
         Sweeps at most.
@@ -100,7 +100,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         ranks: Sequence[int],
         *,
         init: Any = "hosvd",
-        tol: float = 3e-5,
+        tol: float = 1e-4,
         max_iter: int = 50,
         max_memory: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
