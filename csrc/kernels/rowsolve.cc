@@ -142,9 +142,9 @@ void table_gram(const MatrixView<const T>& factors, double* out, int n_threads, 
       }
     };
     if (factors.rows <= kFewRows) {
-      add(tables_for<double>(isa).rows);
+      add(dense_table<double>(isa).rows);
     } else {
-      add(tables_for<T>(isa).rows);
+      add(dense_table<T>(isa).rows);
     }
   });
   for (int64_t i = 0; i < k; ++i) {

@@ -3,10 +3,8 @@
 
 #include <cstdint>
 
-#include "core/cpu.h"
 #include "core/views.h"
-#include "kernels/simd/rows.h"
-#include "kernels/simd/systems.h"
+#include "kernels/dispatch.h"
 
 namespace semproj {
 
@@ -17,22 +15,6 @@ constexpr double kRefinedCondition = 1e5;     // up to which its steps of refine
 
 inline int64_t rounded_up(int64_t n, int64_t to) {
   return (n + to - 1) / to * to;
-}
-
-template <class T>
-struct Tables {
-  simd::RowTable<T> rows;
-  simd::SystemTable<T> systems;
-};
-
-template <class T>
-Tables<T> tables_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return {simd::avx512::row_table<T>(), simd::avx512::system_table<T>()};
-  if (isa == Isa::avx2) return {simd::avx2::row_table<T>(), simd::avx2::system_table<T>()};
-#endif
-  (void)isa;
-  return {simd::baseline::row_table<T>(), simd::baseline::system_table<T>()};
 }
 
 template <class T>

@@ -20,8 +20,8 @@ class LongRows {
       : shared_(shared),
         k_(shared.factors.cols),
         stride_(padded(k_)),
-        tables_(tables_for<T>(isa)),
-        wide_(tables_for<double>(isa)) {}
+        tables_(dense_table<T>(isa)),
+        wide_(dense_table<double>(isa)) {}
 
   // Returns b . q.
   template <class Index>
@@ -144,8 +144,8 @@ class LongRows {
 
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
-  Tables<T> tables_;
-  Tables<double> wide_;
+  const simd::DenseTable<T>& tables_;
+  const simd::DenseTable<double>& wide_;
   AlignedArray<double> matrix_, wide_factor_, wide_block_;
   AlignedArray<T> factor_, block_;
   std::vector<double> right_, solution_, residual_, wide_least_;

@@ -26,8 +26,8 @@ class Refinement {
       : shared_(shared),
         k_(shared.factors.cols),
         stride_(padded(k_)),
-        tables_(tables_for<T>(isa)),
-        wide_(tables_for<double>(isa)) {}
+        tables_(dense_table<T>(isa)),
+        wide_(dense_table<double>(isa)) {}
 
   // `gathered` are the rows of R, `factor` that of I + R R', `factor_stride` apart. Writes q and returns b .
   // q; nothing when the steps do not become small.
@@ -106,8 +106,8 @@ class Refinement {
 
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
-  Tables<T> tables_;
-  Tables<double> wide_;
+  const simd::DenseTable<T>& tables_;
+  const simd::DenseTable<double>& wide_;
   std::vector<double> matrix_;  // S, padded
   std::vector<T> transposed_;   // L^-T
   std::vector<double> right_, solution_, residual_;

@@ -26,7 +26,7 @@ class ShortRows {
         k_(shared.factors.cols),
         stride_(padded(k_)),
         missing_weight_(shared.missing_weight),
-        tables_(tables_for<T>(isa)),
+        tables_(dense_table<T>(isa)),
         refinement_(shared, isa) {}
 
   // `rows` has the numbers of `ahead` rows by falling number of entries, of which the first `count` are
@@ -263,7 +263,7 @@ class ShortRows {
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
   double missing_weight_;
-  Tables<T> tables_;
+  const simd::DenseTable<T>& tables_;
   int64_t room_ = 0;
   AlignedArray<T> a_, gathered_, z_, q_;
   std::vector<T> v_, right_, roots_, coefficients_, least_;

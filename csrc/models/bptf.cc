@@ -29,7 +29,7 @@ class ListSums {
       : vectors_(vectors),
         d_(d),
         stride_(stride),
-        tables_(tables_for<T>(isa)),
+        tables_(dense_table<T>(isa)),
         block_(aligned_array<T>(static_cast<size_t>(kSummedCells * stride))),
         partial_(aligned_array<T>(static_cast<size_t>(stride))),
         gram_(aligned_array<double>(static_cast<size_t>(stride * stride))),
@@ -62,7 +62,7 @@ class ListSums {
  private:
   const T* vectors_;
   int64_t d_, stride_;
-  Tables<T> tables_;
+  const simd::DenseTable<T>& tables_;
   AlignedArray<T> block_, partial_;
   AlignedArray<double> gram_;
   std::vector<double> sum_;
@@ -79,7 +79,7 @@ class WordDrawer {
         draw_(draw),
         d_(d),
         stride_(vectors.stride),
-        wide_(tables_for<double>(draw.isa)),
+        wide_(dense_table<double>(draw.isa)),
         sums_(vectors.data, d, vectors.stride, draw.isa),
         system_(aligned_array<double>(static_cast<size_t>(stride_ * stride_))),
         half_(static_cast<size_t>(d * d)),
@@ -155,7 +155,7 @@ class WordDrawer {
   const WordPrior& prior_;
   const Draw& draw_;
   int64_t d_, stride_;
-  Tables<double> wide_;
+  const simd::DenseTable<double>& wide_;
   ListSums<T> sums_;
   AlignedArray<double> system_;
   std::vector<double> half_, right_, least_;
@@ -222,7 +222,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
                int64_t n, double* gram, double* sum, int n_threads, Isa isa) {
   constexpr int64_t kParts = 16;  // summed one by one, so that the sum does not depend on threads
   const int64_t d = vectors.cols, stride = vectors.stride;
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   std::vector<double> grams(static_cast<size_t>(kParts * stride * stride), 0.0);
   std::vector<double> sums(static_cast<size_t>(kParts * stride), 0.0);
   parallel_for(kParts, n_threads, [&](int64_t part, int) {
@@ -263,7 +263,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
 template <class T>
 void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& right, const int32_t* rows,
                    const int32_t* cols, int64_t n, T* out, int n_threads, Isa isa) {
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n, kPairs, task);
     for (int64_t c = mine.begin; c < mine.end; ++c) {
@@ -276,7 +276,7 @@ template <class T>
 Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
                         const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
                         Isa isa) {
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   std::vector<Residuals> parts(static_cast<size_t>(block_count(n, kPairs)));  // added in their order
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n, kPairs, task);
