@@ -13,11 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include "core/parallel.h"
 #include "kernels/dispatch.h"
