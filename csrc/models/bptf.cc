@@ -71,11 +71,11 @@ class ListSums {
 template <class T>
 class WordDrawer {
  public:
-  WordDrawer(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior, int64_t d,
-             const Draw& draw)
+  WordDrawer(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
+             int64_t d, const Draw& draw)
       : vectors_(vectors),
         lists_(lists),
-        prior_(prior),
+        shared_(shared),
         draw_(draw),
         d_(d),
         stride_(vectors.stride),
@@ -89,16 +89,16 @@ class WordDrawer {
   // False when the word's system is not positive definite.
   bool draw(int64_t word) {
     for (int64_t i = 0; i < d_; ++i) {
-      std::copy(prior_.precision + i * d_ + i, prior_.precision + (i + 1) * d_,
+      std::copy(shared_.precision + i * d_ + i, shared_.precision + (i + 1) * d_,
                 system_.get() + i * stride_ + i);
     }
-    std::copy_n(prior_.precision_mean, d_, right_.begin());
+    std::copy_n(shared_.precision_mean, d_, right_.begin());
     for (int64_t list = 0; list < lists_.n_lists; ++list) {
       const int64_t* bounds = lists_.indptr + word * lists_.n_lists + list;
       if (bounds[0] == bounds[1]) continue;
       sums_.add_up(lists_, bounds[0], bounds[1]);
-      const double* map = prior_.maps + list * d_ * d_;
-      if (prior_.diagonal[list]) {
+      const double* map = shared_.maps + list * d_ * d_;
+      if (shared_.diagonal[list]) {
         add_scaled(map);
       } else {
         add_mapped(map);
@@ -123,7 +123,7 @@ class WordDrawer {
   // alpha diag(p) G diag(p), alpha diag(p) s
   void add_scaled(const double* map) {
     for (int64_t i = 0; i < d_; ++i) {
-      const double left = prior_.alpha * map[i * (d_ + 1)];
+      const double left = shared_.alpha * map[i * (d_ + 1)];
       const double* gram = sums_.gram_row(i);
       double* row = system_.get() + i * stride_;
       for (int64_t j = i; j < d_; ++j) row[j] += left * map[j * (d_ + 1)] * gram[j];
@@ -138,21 +138,21 @@ class WordDrawer {
       for (int64_t k = 0; k < d_; ++k) {
         const double m = map[i * d_ + k];
         for (int64_t j = 0; j < d_; ++j) half_[i * d_ + j] += m * sums_.gram(k, j);
-        right_[i] += prior_.alpha * m * sums_.sum()[k];
+        right_[i] += shared_.alpha * m * sums_.sum()[k];
       }
     }
     for (int64_t i = 0; i < d_; ++i) {
       for (int64_t j = i; j < d_; ++j) {
         double product = 0;
         for (int64_t k = 0; k < d_; ++k) product += half_[i * d_ + k] * map[j * d_ + k];
-        system_[i * stride_ + j] += prior_.alpha * product;
+        system_[i * stride_ + j] += shared_.alpha * product;
       }
     }
   }
 
   const MatrixView<T>& vectors_;
   const WordLists<T>& lists_;
-  const WordPrior& prior_;
+  const WordConditional& shared_;
   const Draw& draw_;
   int64_t d_, stride_;
   const simd::DenseTable<double>& wide_;
@@ -182,7 +182,7 @@ std::vector<int64_t> tasks_of(const WordLists<T>& lists, const int32_t* words, i
 }  // namespace
 
 template <class T>
-int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior,
+int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
                    const int32_t* words, const int64_t* bounds, int64_t n_classes, const Draw& draw) {
   std::vector<std::unique_ptr<WordDrawer<T>>> workers(static_cast<size_t>(draw.n_threads));
   std::atomic<int64_t> failed{-1};
@@ -190,7 +190,7 @@ int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, cons
     const auto tasks = tasks_of(lists, words, bounds[c], bounds[c + 1], vectors.cols);
     parallel_for(static_cast<int64_t>(tasks.size()) - 1, draw.n_threads, [&](int64_t task, int worker) {
       auto& mine = workers[static_cast<size_t>(worker)];
-      if (!mine) mine = std::make_unique<WordDrawer<T>>(vectors, lists, prior, vectors.cols, draw);
+      if (!mine) mine = std::make_unique<WordDrawer<T>>(vectors, lists, shared, vectors.cols, draw);
       for (int64_t at = tasks[static_cast<size_t>(task)]; at < tasks[static_cast<size_t>(task) + 1]; ++at) {
         if (!mine->draw(words[at])) failed = words[at];
       }
@@ -295,8 +295,8 @@ Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const 
 }
 
 #define SEMPROJ_INSTANTIATE(T)                                                                             \
-  template int64_t draw_words(const MatrixView<T>&, const WordLists<T>&, const WordPrior&, const int32_t*, \
-                              const int64_t*, int64_t, const Draw&);                                       \
+  template int64_t draw_words(const MatrixView<T>&, const WordLists<T>&, const WordConditional&,           \
+                              const int32_t*, const int64_t*, int64_t, const Draw&);                       \
   template void list_grams(const MatrixView<const T>&, const WordLists<T>&, int64_t, int64_t,              \
                            const MatrixView<double>&, const MatrixView<double>&, int, Isa);                \
   template void cell_sums(const MatrixView<const T>&, const int32_t*, const int32_t*, const T*, int64_t,   \

@@ -32,7 +32,8 @@ struct WordLists {
   int64_t n_lists;
 };
 
-struct WordPrior {
+// What all words' conditionals share.
+struct WordConditional {
   const double* precision;        // Lambda, D x D
   const double* precision_mean;   // Lambda mu
   const double* maps;             // M of each list, D x D: V_i' M V_j is what a cell is about
@@ -50,7 +51,7 @@ struct Draw {
 // Draws the words of each class in turn; `bounds` has n_classes + 1. Returns the word whose system is not
 // positive definite, or -1.
 template <class T>
-int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior,
+int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
                    const int32_t* words, const int64_t* bounds, int64_t n_classes, const Draw& draw);
 
 // G and s of one list of words [begin, begin + grams.rows): the upper triangle of G, row by row.

@@ -44,6 +44,7 @@ class WordAligner {
              double* exposure);
 
   int32_t n_source() const { return n_source_; }
+  int32_t n_target() const { return n_target_; }
   int64_t n_cells() const { return static_cast<int64_t>(columns_.size()); }
 
   // The cells that are at least this probable.

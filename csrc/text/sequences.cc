@@ -42,6 +42,9 @@ Sequences word_sequences(const Vocabulary& vocabulary, std::span<const DocumentR
   });
   Sequences result{{0}, {}};
   result.starts.reserve(n + 1);
+  size_t n_ids = 0;
+  for (const Part& part : parts) n_ids += part.ids.size();
+  result.ids.reserve(n_ids);
   for (Part& part : parts) {
     const auto before = static_cast<int64_t>(result.ids.size());
     for (const int64_t end : part.ends) result.starts.push_back(before + end);

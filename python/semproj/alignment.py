@@ -152,10 +152,10 @@ def align_sentences(
     target_starts, target_lengths = _lengths(target)
     if ratio is None:
         ratio = _usual_ratio(source, target)
-    beads, scores = _core.align_lengths(
+    found = _core.align_lengths(
         source_starts, source_lengths, target_starts, target_lengths, ratio, variance, skip, band, threads
     )
-    return SentenceAlignment(source, target, beads, scores)
+    return SentenceAlignment(source, target, found.beads, found.scores)
 
 
 def _sentences(documents: Any, name: str) -> list[list[str]]:

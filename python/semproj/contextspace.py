@@ -180,15 +180,15 @@ def count_contexts(documents: Iterable[Document], counter: TermCounter, *, windo
     counter.fit(documents)
     n_words = len(counter.get_feature_names_out())
     right = sp.csr_matrix((n_words, n_words))
-    for starts, ids in _chunks(documents, counter):
-        right = right + _right_contexts(starts, ids, n_words, window, resolve_threads(counter.n_threads))
+    for chunk in _chunks(documents, counter):
+        right = right + _right_contexts(chunk, n_words, window, resolve_threads(counter.n_threads))
     both = (right + right.T).tocsr()
     both.sort_indices()
     return both
 
 
-def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tuple[Array, Array]]:
-    """Starts of documents, and the columns of their words in order; documents are never cut."""
+def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[_core.WordSequences]:
+    """The columns of the documents' words in order; documents are never cut."""
     options: dict[str, Any] = {"lowercase": bool(counter.lowercase), "errors_replace": counter.errors == "replace"}
     threads, number = resolve_threads(counter.n_threads), 0
     for batch in iter_batches(documents, max_characters=6 * _CHUNK):
@@ -196,8 +196,9 @@ def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tup
         number += len(batch)
 
 
-def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, threads: int) -> sp.csr_matrix:
+def _right_contexts(chunk: _core.WordSequences, n_words: int, window: int, threads: int) -> sp.csr_matrix:
     """Pairs of a word and one up to `window` places to its right, in the same document."""
+    starts, ids = chunk.starts, chunk.ids
     # After each document a gap that no window reaches across.
     places = np.arange(len(ids)) + np.repeat(np.arange(len(starts) - 1) * window, np.diff(starts))
     line = np.full(len(ids) + len(starts) * window, n_words, np.int32)
@@ -209,10 +210,10 @@ def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, thread
     ones = np.ones(len(places))  # double, in which counts are exact
     words = sp.csr_matrix((ones, line[places], np.arange(len(places) + 1)), shape=(len(places), n_words))
     occurrences = core_csr(words.T.tocsr())
-    neighbours = windows[known]
-    weights = np.ones(len(neighbours), np.float32)
-    found = _core.multiply_sparse(occurrences, indptr, neighbours, weights, n_words, threads)
-    return sp.csr_matrix((found[2], found[1], found[0]), shape=(n_words, n_words), copy=False)
+    neighbors = windows[known]
+    contexts = _core.Csr(indptr, neighbors, np.ones(len(neighbors), np.float32), n_words)
+    found = _core.multiply_sparse(occurrences, contexts, threads)
+    return sp.csr_matrix((found.data, found.indices, found.indptr), shape=(n_words, n_words), copy=False)
 
 
 def _scale_to_unit_length(rows: sp.csr_matrix) -> None:

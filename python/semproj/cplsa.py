@@ -171,7 +171,13 @@ n_threads, progress
         threads: int,
     ) -> tuple[float, int]:
         """The objective, and the evaluations of all pairs."""
-        likelihood, prior, evaluations = _core.cplsa_sweep(
+        coupling = _core.Coupling(
+            weight=float(self.coupling),
+            l2=self.norm == "l2",
+            tol=tol,
+            max_evaluations=int(self.max_projection_iter),
+        )
+        found = _core.cplsa_sweep(
             corpus,
             words,
             arrays["theta"],
@@ -180,14 +186,11 @@ n_threads, progress
             arrays["converged"],
             float(self.alpha),
             float(self.beta),
-            float(self.coupling),
-            self.norm == "l2",
-            tol,
-            int(self.max_projection_iter),
+            coupling,
             update,
             threads,
         )
-        return likelihood + prior, evaluations
+        return found.log_likelihood + found.log_prior, found.evaluations
 
     def _start(self, documents: Documents) -> dict[str, Array]:
         self._records: list[dict[str, Any]] = []

@@ -95,8 +95,9 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         result = None if size is None else check_out(out, (size, n_components), dtype)
         pieces, done = [], 0
         for batch in iter_batches(documents):
-            indptr, indices, data = self.counter._count(batch, first_document_number=done)
-            counts = csr_matrix((data, indices, indptr), shape=(len(batch), n_features), copy=False)
+            rows = self.counter._count(batch, first_document_number=done)
+            parts = rows.data, rows.indices, rows.indptr
+            counts = csr_matrix(parts, shape=(len(batch), n_features), copy=False)
             counts.has_canonical_format = True
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")

@@ -22,7 +22,6 @@ from ._documents import iter_batches, read_jsonl, read_lines, read_tsv
 __all__ = ["MultiTermCounter", "TermCounter", "iter_batches", "read_jsonl", "read_lines", "read_tsv"]
 
 Document: TypeAlias = "str | bytes | Sequence[str]"
-CsrParts: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]"
 
 
 def _integer(name: str, value: Any, least: int) -> int:
@@ -31,9 +30,9 @@ def _integer(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def _matrix(parts: CsrParts, n_features: int) -> csr_matrix:
-    indptr, indices, data = parts
-    matrix = csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_features), copy=False)
+def _matrix(rows: _core.Csr) -> csr_matrix:
+    shape = (len(rows.indptr) - 1, rows.n_cols)
+    matrix = csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
     matrix.has_canonical_format = True
     return matrix
 
@@ -147,7 +146,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def fit_transform(self, documents: Iterable[Document], y: object = None) -> csr_matrix:
         """Learn the vocabulary and count, reading the documents once; equal to ``fit(d).transform(d)``."""
         session, _ = self._learn([documents], keep_rows=True)
-        return _matrix(session.rows(), len(self._vocabulary))
+        return _matrix(session.rows())
 
     def transform(self, documents: Iterable[Document]) -> csr_matrix:
         """Count the terms of the vocabulary.
@@ -164,7 +163,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """
         session = self._session(keep_rows=True, vocabulary=self._fitted())
         self._feed(session, documents)
-        return _matrix(session.rows(), len(self._vocabulary))
+        return _matrix(session.rows())
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the terms in the order of the columns; `input_features` is ignored."""
@@ -248,7 +247,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         self.n_documents_ = n_documents
         self.n_tokens_ = n_tokens
 
-    def _count(self, batch: list[Any], first_document_number: int = 0) -> CsrParts:
+    def _count(self, batch: list[Any], first_document_number: int = 0) -> _core.Csr:
         return self._fitted().count(batch, **self._options(), first_document_number=first_document_number)
 
     def _get_state(self) -> dict[str, npt.NDArray[Any]]:
@@ -396,7 +395,7 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
             self.counters_ = [counter] * len(views)
             if not keep_rows:
                 return []
-            rows = _matrix(session.rows(), len(counter._vocabulary))
+            rows = _matrix(session.rows())
             return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
         counters, result = [], []
         for i, source in enumerate(views):
@@ -404,7 +403,7 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
             with _naming_view(i):
                 session, _ = counters[i]._learn([source], keep_rows)
             if keep_rows:
-                result.append(_matrix(session.rows(), len(counters[i]._vocabulary)))
+                result.append(_matrix(session.rows()))
         self.counters_ = counters
         return result
 
