@@ -28,11 +28,11 @@ Sequences word_sequences(const Vocabulary& vocabulary, std::span<const DocumentR
   parallel_for(static_cast<int64_t>(parts.size()), n_threads, [&](int64_t task, int) {
     const Block block = block_at(n, kGrain, task);
     Part& part = parts[task];
-    Tokeniser tokeniser(lowercase, replace_errors);
+    Tokenizer tokenizer(lowercase, replace_errors);
     std::vector<uint32_t> found;
     for (int64_t d = block.begin; d < block.end; ++d) {
-      tokeniser.start(documents[d], first_number + d);
-      for (Spans words; tokeniser.next(&words);) {
+      tokenizer.start(documents[d], first_number + d);
+      for (Spans words; tokenizer.next(&words);) {
         if (static_cast<int64_t>(found.size()) < words.count) found.resize(2 * words.count);
         vocabulary.terms.find(words, found.data());
         part.ids.insert(part.ids.end(), found.begin(), found.begin() + words.count);

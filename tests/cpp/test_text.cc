@@ -17,12 +17,12 @@ namespace {
 template <class Unit>
 std::vector<std::string> words_of(const std::vector<Unit>& units, TextKind kind, bool lowercase) {
   const std::vector<Unit> exact(units.begin(), units.end());
-  Tokeniser tokeniser(lowercase, false);
+  Tokenizer tokenizer(lowercase, false);
   DocumentRef document;
   document.text = {exact.data(), static_cast<int64_t>(exact.size()), kind};
-  tokeniser.start(document, 0);
+  tokenizer.start(document, 0);
   std::vector<std::string> words;
-  for (Spans spans; tokeniser.next(&spans);) {
+  for (Spans spans; tokenizer.next(&spans);) {
     for (int64_t i = 0; i < spans.count; ++i) {
       words.emplace_back(spans.text + spans.bounds[2 * i], spans.text + spans.bounds[2 * i + 1]);
     }
