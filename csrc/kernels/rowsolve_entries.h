@@ -42,4 +42,15 @@ Entries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64
           x.indptr[row + 1] - begin};
 }
 
+// Rounds the solution of a row's system. Returns its product with the right side.
+template <class T>
+double store_solution(const double* solution, const double* right, int64_t k, T* out) {
+  double product = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    out[i] = static_cast<T>(solution[i]);
+    product += right[i] * solution[i];
+  }
+  return product;
+}
+
 }  // namespace semproj

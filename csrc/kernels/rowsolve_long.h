@@ -30,12 +30,12 @@ class LongRows {
     if constexpr (std::is_same_v<T, float>) {
       if (shared_.whitened != nullptr && !has_negative(row)) {
         accumulate<T>(row, tables_.rows, block_.get());
-        if (factor_and_refine(row.n)) return finish(out);
+        if (factor_and_refine(row.n)) return store_solution(solution_.data(), right_.data(), k_, out);
       }
     }
     accumulate<double>(row, wide_.rows, wide_block_.get());
     factor_wide(row_number);
-    return finish(out);
+    return store_solution(solution_.data(), right_.data(), k_, out);
   }
 
  private:
@@ -131,15 +131,6 @@ class LongRows {
     }
     solution_ = right_;
     wide_.systems.solve(wide_factor_.get(), k_, stride_, solution_.data());
-  }
-
-  double finish(T* out) const {
-    double product = 0;
-    for (int64_t i = 0; i < k_; ++i) {
-      out[i] = static_cast<T>(solution_[i]);
-      product += right_[i] * solution_[i];
-    }
-    return product;
   }
 
   const SharedSystem<T>& shared_;

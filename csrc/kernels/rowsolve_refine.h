@@ -52,7 +52,9 @@ class Refinement {
         largest = std::max(largest, std::abs(solution_[c]));
         largest_step = std::max(largest_step, std::abs(change));
       }
-      if (step > 0 && largest_step <= kSmallStep * largest) return finish(out);
+      if (step > 0 && largest_step <= kSmallStep * largest) {
+        return store_solution(solution_.data(), right_.data(), k_, out);
+      }
     }
     return std::nullopt;
   }
@@ -93,15 +95,6 @@ class Refinement {
     tables_.rows.combine(coefficients_.data(), gathered, n, stride_, change_.data());
     for (int64_t c = 0; c < stride_; ++c) white_[c] -= change_[c];
     tables_.rows.combine(white_.data(), shared_.inverse, k_, stride_, step_.data());
-  }
-
-  double finish(T* out) const {
-    double product = 0;
-    for (int64_t c = 0; c < k_; ++c) {
-      out[c] = static_cast<T>(solution_[c]);
-      product += right_[c] * solution_[c];
-    }
-    return product;
   }
 
   const SharedSystem<T>& shared_;
