@@ -25,7 +25,7 @@ void prefetch_row(const T* row, int64_t n) {
 
 // The entries of one row of X.
 template <class T, class Index>
-struct Entries {
+struct RowEntries {
   const Index* index;
   const T* value;
   const T* weight;  // null: 1
@@ -36,7 +36,7 @@ struct Entries {
 };
 
 template <class T, class Index>
-Entries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64_t row) {
+RowEntries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64_t row) {
   const int64_t begin = x.indptr[row];
   return {x.indices + begin, x.data + begin, weights == nullptr ? nullptr : weights + begin,
           x.indptr[row + 1] - begin};

@@ -25,7 +25,7 @@ class LongRows {
 
   // Returns b . q.
   template <class Index>
-  double solve(const Entries<T, Index>& row, int64_t row_number, T* out) {
+  double solve(const RowEntries<T, Index>& row, int64_t row_number, T* out) {
     allocate();
     if constexpr (std::is_same_v<T, float>) {
       if (shared_.whitened != nullptr && !has_negative(row)) {
@@ -41,7 +41,7 @@ class LongRows {
  private:
   // Weights below that of missing cells: what is taken from S again leaves its rounding behind.
   template <class Index>
-  bool has_negative(const Entries<T, Index>& row) const {
+  bool has_negative(const RowEntries<T, Index>& row) const {
     for (int64_t i = 0; i < row.n; ++i) {
       if (row.c(i) < shared_.missing_weight) return true;
     }
@@ -62,7 +62,7 @@ class LongRows {
 
   // matrix_ = S + sum of d y y', products in U; right_ = sum of c x y, in double.
   template <class U, class Index>
-  void accumulate(const Entries<T, Index>& row, const simd::RowTable<U>& table, U* block) {
+  void accumulate(const RowEntries<T, Index>& row, const simd::RowTable<U>& table, U* block) {
     std::fill_n(matrix_.get(), stride_ * stride_, 0.0);
     for (int64_t i = 0; i < k_; ++i) {
       std::copy_n(shared_.matrix + i * k_, k_, matrix_.get() + i * stride_);

@@ -32,7 +32,7 @@ class Refinement {
   // `gathered` are the rows of R, `factor` that of I + R R', `factor_stride` apart. Writes q and returns b .
   // q; nothing when the steps do not become small.
   template <class Index>
-  std::optional<double> solve(const Entries<T, Index>& row, const T* gathered, const T* factor,
+  std::optional<double> solve(const RowEntries<T, Index>& row, const T* gathered, const T* factor,
                               int64_t factor_stride, T* out) {
     allocate(row.n);
     for (int64_t i = 0; i < row.n; ++i) prefetch_row(shared_.factors.row(row.index[i]), k_);
@@ -77,7 +77,7 @@ class Refinement {
   }
 
   template <class Index>
-  void find_residual(const Entries<T, Index>& row) {
+  void find_residual(const RowEntries<T, Index>& row) {
     wide_.rows.combine(solution_.data(), matrix_.data(), k_, stride_, residual_.data());
     for (int64_t c = 0; c < k_; ++c) residual_[c] = right_[c] - residual_[c];
     for (int64_t i = 0; i < row.n; ++i) {

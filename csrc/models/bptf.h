@@ -23,10 +23,10 @@
 
 namespace semproj {
 
-// Vectors as rows, `padded(D)` elements of T apart and zero behind D.
+// The neighbours of each word and the values of its cells, as neighbor_lists makes them (bptf_graph.h).
 template <class T>
 struct WordLists {
-  const int64_t* indptr;  // see bptf_graph.h
+  const int64_t* indptr;
   const int32_t* words;
   const T* values;
   int64_t n_lists;
@@ -47,6 +47,8 @@ struct Draw {
   int n_threads = 1;
   Isa isa = Isa::baseline;
 };
+
+// Vectors are rows, here and below: `padded(D)` elements of T apart and zero behind D.
 
 // Draws the words of each class in turn; `bounds` has n_classes + 1. Returns the word whose system is not
 // positive definite, or -1.
