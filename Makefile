@@ -46,7 +46,7 @@ demo: build  ## Learn from real bilingual text, time every stage, draw demo.png
 test: test-cpp test-python  ## Build, then run the C++ tests, the Python tests and the docstrings' examples
 
 test-cpp: build
-	$(BIN)/cmake -S . -B build/cpp -DCMAKE_BUILD_TYPE=Release -DSEMPROJ_CPP_TESTS=ON
+	$(BIN)/cmake --preset cpp-tests
 	$(BIN)/cmake --build build/cpp --parallel $(JOBS)
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure --parallel $(JOBS)
 

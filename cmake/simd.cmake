@@ -1,5 +1,6 @@
-# csrc/kernels/simd/*.cc is compiled once per instruction set, into the namespace named by SEMPROJ_SIMD.
-# These objects include only intrinsics and their own header, so that no inline function of the standard
+# csrc/kernels/simd/*.cc is compiled once per instruction set, into the namespace named by SEMPROJ_SIMD;
+# kernels/dispatch.cc chooses among them.
+# These objects include only intrinsics and their own headers, so that no inline function of the standard
 # library compiled for a newer CPU can end up being the one the linker keeps for everybody.
 function(semproj_add_simd_variants target)
   file(GLOB simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/csrc/kernels/simd/*.cc)

@@ -6,6 +6,12 @@
 namespace semproj::bindings {
 namespace {
 
+// All documents' beads, one after the other.
+struct AlignedSentences {
+  py::array_t<int64_t> beads;  // document, source_begin, source_end, target_begin, target_end
+  py::array_t<float> scores;
+};
+
 SentenceLengths sentence_lengths(const py::array& starts, const py::array& lengths, const char* name) {
   const auto* begin = vector_data<int64_t>(starts, starts.size(), name);
   if (starts.size() < 1 || begin[0] != 0 || begin[starts.size() - 1] != lengths.size()) {
@@ -20,9 +26,9 @@ SentenceLengths sentence_lengths(const py::array& starts, const py::array& lengt
   return {{begin, static_cast<size_t>(starts.size())}, vector_data<int32_t>(lengths, lengths.size(), name)};
 }
 
-py::tuple align_lengths_of(const py::array& source_starts, const py::array& source_lengths,
-                           const py::array& target_starts, const py::array& target_lengths, double ratio,
-                           double variance, double skip, int64_t band, int n_threads) {
+AlignedSentences align(const py::array& source_starts, const py::array& source_lengths,
+                       const py::array& target_starts, const py::array& target_lengths, double ratio,
+                       double variance, double skip, int64_t band, int n_threads) {
   const SentenceLengths source = sentence_lengths(source_starts, source_lengths, "source_starts");
   const SentenceLengths target = sentence_lengths(target_starts, target_lengths, "target_starts");
   if (source.starts.size() != target.starts.size()) {
@@ -35,10 +41,9 @@ py::tuple align_lengths_of(const py::array& source_starts, const py::array& sour
   }
   int64_t n = 0;
   for (const auto& document : beads) n += static_cast<int64_t>(document.size());
-  py::array_t<int64_t> table({n, int64_t{5}});
-  py::array_t<float> scores(n);
-  int64_t* row = table.mutable_data();
-  float* score = scores.mutable_data();
+  AlignedSentences found{py::array_t<int64_t>({n, int64_t{5}}), py::array_t<float>(n)};
+  int64_t* row = found.beads.mutable_data();
+  float* score = found.scores.mutable_data();
   for (size_t d = 0; d < beads.size(); ++d) {
     for (const Bead& b : beads[d]) {
       *row++ = static_cast<int64_t>(d);
@@ -46,13 +51,16 @@ py::tuple align_lengths_of(const py::array& source_starts, const py::array& sour
       *score++ = b.score;
     }
   }
-  return py::make_tuple(table, scores);
+  return found;
 }
 
 }  // namespace
 
 void register_alignment(py::module_& m) {
-  m.def("align_lengths", &align_lengths_of, py::arg("source_starts"), py::arg("source_lengths"),
+  py::class_<AlignedSentences>(m, "AlignedSentences")
+      .def_readonly("beads", &AlignedSentences::beads)
+      .def_readonly("scores", &AlignedSentences::scores);
+  m.def("align_lengths", &align, py::arg("source_starts"), py::arg("source_lengths"),
         py::arg("target_starts"), py::arg("target_lengths"), py::arg("ratio"), py::arg("variance"),
         py::arg("skip"), py::arg("band"), py::arg("n_threads"));
 }

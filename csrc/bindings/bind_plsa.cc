@@ -18,16 +18,12 @@ py::array_t<float> values_of(const TopicWords& words, int n_threads) {
   return out;
 }
 
-py::tuple sweep(CorpusArgument& corpus, TopicWords& words, const py::array& theta, double alpha, double beta,
-                bool update, int n_threads) {
+TopicObjective sweep(CorpusArgument& corpus, TopicWords& words, const py::array& theta, double alpha,
+                     double beta, bool update, int n_threads) {
   const auto view = document_topics<float>(theta, corpus.corpus.documents().n_rows, words.n_topics());
   corpus.check(words);
-  TopicObjective found{};
-  {
-    const py::gil_scoped_release release;
-    found = plsa_sweep(corpus.corpus, words, view, {alpha, beta}, update, n_threads, active_isa());
-  }
-  return py::make_tuple(found.log_likelihood, found.log_prior);
+  const py::gil_scoped_release release;
+  return plsa_sweep(corpus.corpus, words, view, {alpha, beta}, update, n_threads, active_isa());
 }
 
 void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t iterations,
@@ -42,43 +38,14 @@ void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t i
   if (!finite) throw py::value_error("X: counts are too large");
 }
 
-py::tuple likelihood(const CsrArgument& x, const TopicWords& words, const py::array& theta, int n_threads) {
+TokenSums likelihood(const CsrArgument& x, const TopicWords& words, const py::array& theta, int n_threads) {
   const auto documents = topic_documents(x, words.n_words());
   const auto view = document_topics<const float>(theta, documents.n_rows, words.n_topics());
-  TokenSums found{};
-  {
-    const py::gil_scoped_release release;
-    found = token_likelihood(documents, words, view, n_threads, active_isa());
-  }
-  return py::make_tuple(found.log_likelihood, found.mass);
+  const py::gil_scoped_release release;
+  return token_likelihood(documents, words, view, n_threads, active_isa());
 }
 
 }  // namespace
-
-CsrView<int32_t, float> topic_documents(const CsrArgument& x, int64_t n_words) {
-  CsrView<int32_t, float> documents;
-  x.visit([&]<class Index, class Value>(const CsrView<Index, Value>& view) {
-    if constexpr (std::is_same_v<Index, int32_t> && std::is_same_v<Value, float>) {
-      documents = view;
-    } else {
-      throw py::type_error("X: expected int32 indices and float32 counts");
-    }
-  });
-  if (documents.n_cols != n_words) throw py::value_error("X: expected a column for each word");
-  const int64_t n = documents.indptr[documents.n_rows];
-  for (int64_t e = 0; e < n; ++e) {
-    if (documents.indices[e] < 0 || documents.indices[e] >= n_words) {
-      throw py::value_error("X: column indices out of range");
-    }
-  }
-  return documents;
-}
-
-void CorpusArgument::check(const TopicWords& words) const {
-  if (words.n_words() != corpus.documents().n_cols || words.n_topics() != corpus.n_topics()) {
-    throw py::value_error("words: expected those of the corpus");
-  }
-}
 
 void register_plsa(py::module_& m) {
   py::class_<TopicWords>(m, "TopicWords")
@@ -103,6 +70,12 @@ void register_plsa(py::module_& m) {
                  new CorpusArgument{x, {documents, view_starts, n_topics, group, n_threads}});
            }),
            py::arg("x"), py::arg("view_starts"), py::arg("n_topics"), py::arg("group"), py::arg("n_threads"));
+  py::class_<TopicObjective>(m, "TopicObjective")
+      .def_readonly("log_likelihood", &TopicObjective::log_likelihood)
+      .def_readonly("log_prior", &TopicObjective::log_prior);
+  py::class_<TokenSums>(m, "TokenSums")
+      .def_readonly("log_likelihood", &TokenSums::log_likelihood)
+      .def_readonly("mass", &TokenSums::mass);
   m.def("plsa_sweep", &sweep, py::arg("corpus"), py::arg("words"), py::arg("theta"), py::arg("alpha"),
         py::arg("beta"), py::arg("update"), py::arg("n_threads"));
   m.def("fold_in", &fold, py::arg("x"), py::arg("words"), py::arg("alpha"), py::arg("iterations"),

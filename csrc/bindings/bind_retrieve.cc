@@ -1,11 +1,24 @@
-#include <algorithm>
-
 #include "bindings/bindings.h"
 #include "kernels/ranks.h"
 #include "kernels/retrieve.h"
 
 namespace semproj::bindings {
 namespace {
+
+// Of each query, best first.
+struct TopK {
+  py::array_t<int64_t> indices;
+  py::array_t<float> scores;
+};
+
+struct TrueRanks {
+  py::array_t<int64_t> forward, backward;
+};
+
+// Of each row to be found: how many others are nearer to its query, or as near.
+struct GoldRanks {
+  py::array_t<int64_t> nearer, tied;
+};
 
 Metric parse_metric(const std::string& name) {
   if (name == "cosine") return Metric::cosine;
@@ -20,38 +33,33 @@ RetrieveOptions options_of(const std::string& metric, int n_threads) {
   return {parse_metric(metric), n_threads, active_isa()};
 }
 
-py::tuple find(const py::array& queries, const py::array& corpus, int64_t k, const std::string& metric,
-               int n_threads) {
+TopK find(const py::array& queries, const py::array& corpus, int64_t k, const std::string& metric,
+          int n_threads) {
   const auto left = matrix_view<const float>(queries, "queries");
   const auto right = matrix_view<const float>(corpus, "corpus");
   if (left.cols != right.cols) throw py::value_error("corpus: expected as many columns as queries");
   if (k < 1 || k > right.rows) throw py::value_error("k: expected between 1 and the rows of the corpus");
   const RetrieveOptions options = options_of(metric, n_threads);
-  py::array_t<int64_t> ids({left.rows, k});
-  py::array_t<float> scores({left.rows, k});
-  int64_t* id = ids.mutable_data();
-  float* score = scores.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    top_k(left, right, k, id, score, options);
-  }
-  return py::make_tuple(ids, scores);
+  TopK found{py::array_t<int64_t>({left.rows, k}), py::array_t<float>({left.rows, k})};
+  int64_t* indices = found.indices.mutable_data();
+  float* scores = found.scores.mutable_data();
+  const py::gil_scoped_release release;
+  top_k(left, right, k, indices, scores, options);
+  return found;
 }
 
-py::tuple rank(const py::array& a, const py::array& b, const std::string& metric, int n_threads) {
+TrueRanks rank(const py::array& a, const py::array& b, const std::string& metric, int n_threads) {
   const auto left = matrix_view<const float>(a, "a"), right = matrix_view<const float>(b, "b");
   if (left.rows != right.rows || left.cols != right.cols) throw py::value_error("b: expected the shape of a");
   const RetrieveOptions options = options_of(metric, n_threads);
-  py::array_t<int64_t> forward(left.rows), backward(left.rows);
-  int64_t *there = forward.mutable_data(), *back = backward.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    true_ranks(left, right, there, back, options);
-  }
-  return py::make_tuple(forward, backward);
+  TrueRanks found{py::array_t<int64_t>(left.rows), py::array_t<int64_t>(left.rows)};
+  int64_t *forward = found.forward.mutable_data(), *backward = found.backward.mutable_data();
+  const py::gil_scoped_release release;
+  true_ranks(left, right, forward, backward, options);
+  return found;
 }
 
-py::tuple rank_gold(const py::array& queries, const py::array& corpus, int64_t rivals,
+GoldRanks rank_gold(const py::array& queries, const py::array& corpus, int64_t rivals,
                     const py::array& starts, const py::array& rows, const std::string& metric,
                     int n_threads) {
   const auto left = matrix_view<const float>(queries, "queries");
@@ -59,27 +67,32 @@ py::tuple rank_gold(const py::array& queries, const py::array& corpus, int64_t r
   if (left.cols != right.cols) throw py::value_error("corpus: expected as many columns as queries");
   if (rivals < 0 || rivals > right.rows) throw py::value_error("rivals: expected at most the rows of corpus");
   const int64_t* offsets = vector_data<int64_t>(starts, left.rows + 1, "starts");
-  if (offsets[0] != 0 || !std::is_sorted(offsets, offsets + left.rows + 1)) {
+  if (!rise_from_zero(offsets, left.rows + 1)) {
     throw py::value_error("starts: expected offsets that begin with 0 and do not fall");
   }
   const int64_t pairs = offsets[left.rows];
   const int64_t* gold = vector_data<int64_t>(rows, pairs, "rows");
-  if (std::any_of(gold, gold + pairs, [&](int64_t row) { return row < 0 || row >= right.rows; })) {
+  if (!all_in_range(gold, pairs, right.rows)) {
     throw py::value_error("rows: expected numbers of rows of corpus");
   }
   const RetrieveOptions options = options_of(metric, n_threads);
-  py::array_t<int64_t> nearer(pairs), tied(pairs);
-  int64_t *near = nearer.mutable_data(), *tie = tied.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    gold_ranks(left, right, rivals, {offsets, gold}, near, tie, options);
-  }
-  return py::make_tuple(nearer, tied);
+  GoldRanks found{py::array_t<int64_t>(pairs), py::array_t<int64_t>(pairs)};
+  int64_t *nearer = found.nearer.mutable_data(), *tied = found.tied.mutable_data();
+  const py::gil_scoped_release release;
+  gold_ranks(left, right, rivals, {offsets, gold}, nearer, tied, options);
+  return found;
 }
 
 }  // namespace
 
 void register_retrieve(py::module_& m) {
+  py::class_<TopK>(m, "TopK").def_readonly("indices", &TopK::indices).def_readonly("scores", &TopK::scores);
+  py::class_<TrueRanks>(m, "TrueRanks")
+      .def_readonly("forward", &TrueRanks::forward)
+      .def_readonly("backward", &TrueRanks::backward);
+  py::class_<GoldRanks>(m, "GoldRanks")
+      .def_readonly("nearer", &GoldRanks::nearer)
+      .def_readonly("tied", &GoldRanks::tied);
   m.def("top_k", &find, py::arg("queries"), py::arg("corpus"), py::arg("k"), py::arg("metric"),
         py::arg("n_threads"));
   m.def("gold_ranks", &rank_gold, py::arg("queries"), py::arg("corpus"), py::arg("rivals"), py::arg("starts"),

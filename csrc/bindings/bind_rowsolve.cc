@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <pybind11/stl.h>
+
+#include <optional>
 
 #include "bindings/csr_argument.h"
 #include "kernels/rowsolve.h"
@@ -6,13 +8,13 @@
 namespace semproj::bindings {
 namespace {
 
-template <class Index, class Value>
-void check_range(const CsrView<Index, Value>& x) {
-  const int64_t n = x.indptr[x.n_rows];
-  for (int64_t e = 0; e < n; ++e) {
-    if (x.indices[e] < 0 || x.indices[e] >= x.n_cols) throw py::value_error("X: column indices out of range");
-  }
-}
+// What all rows share (see SharedSystem). Holds references to the arrays.
+struct SharedSystemArgument {
+  py::array factors;
+  std::optional<py::array> whitened, inverse;
+  py::array matrix;
+  double least_eigenvalue, missing_weight;
+};
 
 // Rows of K numbers and zeros up to the padded length.
 template <class T>
@@ -25,33 +27,45 @@ const T* padded_rows(const py::array& a, int64_t rows, int64_t k, const char* na
 }
 
 template <class T>
-double solve(const CsrArgument& x, const py::object& weights, const py::array& factors,
-             const py::object& whitened, const py::object& inverse, const py::array& matrix,
-             double least_eigenvalue, double missing_weight, const py::array& out, int64_t longest_short,
-             int n_threads) {
-  SharedSystem<T> shared{
-      matrix_view<const T>(factors, "factors"), nullptr, nullptr, nullptr, least_eigenvalue, missing_weight};
+SharedSystem<T> system_of(const SharedSystemArgument& given) {
+  SharedSystem<T> shared{matrix_view<const T>(given.factors, "factors"),
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         given.least_eigenvalue,
+                         given.missing_weight};
   const int64_t k = shared.factors.cols;
-  const auto s = matrix_view<const double>(matrix, "matrix");
-  if (s.rows != k || s.cols != k || s.stride != k)
+  const auto matrix = matrix_view<const double>(given.matrix, "matrix");
+  if (matrix.rows != k || matrix.cols != k || matrix.stride != k) {
     throw py::value_error("matrix: expected K x K, contiguous");
-  shared.matrix = s.data;
-  if (!whitened.is_none()) {
-    shared.whitened = padded_rows<T>(whitened.cast<py::array>(), shared.factors.rows, k, "whitened");
-    shared.inverse = padded_rows<T>(inverse.cast<py::array>(), padded(k), k, "inverse");
   }
+  shared.matrix = matrix.data;
+  if (given.whitened.has_value() != given.inverse.has_value()) {
+    throw py::value_error("inverse: expected with whitened, or neither");
+  }
+  if (given.whitened.has_value()) {
+    shared.whitened = padded_rows<T>(*given.whitened, shared.factors.rows, k, "whitened");
+    shared.inverse = padded_rows<T>(*given.inverse, padded(k), k, "inverse");
+  }
+  return shared;
+}
+
+template <class T>
+double solve(const CsrArgument& x, const std::optional<py::array>& weights, const SharedSystemArgument& given,
+             const py::array& out, int64_t longest_short, int n_threads) {
+  const SharedSystem<T> shared = system_of<T>(given);
   const auto result = matrix_view<T>(out, "out");
   const RowSolveOptions options{longest_short, n_threads, active_isa()};
   double value = 0;
   x.visit([&]<class Index, class Value>(const CsrView<Index, Value>& rows) {
     if constexpr (std::is_same_v<Value, T>) {
       if (rows.n_cols != shared.factors.rows) throw py::value_error("X: expected a column for each factor");
-      if (result.rows != rows.n_rows || result.cols != k) throw py::value_error("out: wrong shape");
-      const T* c = nullptr;
-      if (!weights.is_none())
-        c = vector_data<T>(weights.cast<py::array>(), rows.indptr[rows.n_rows], "weights");
+      if (result.rows != rows.n_rows || result.cols != shared.factors.cols) {
+        throw py::value_error("out: wrong shape");
+      }
+      const T* c = weights ? vector_data<T>(*weights, rows.indptr[rows.n_rows], "weights") : nullptr;
       const py::gil_scoped_release release;
-      check_range(rows);
+      check_columns(rows);
       value = solve_rows<T>(rows, c, shared, result, options);
     } else {
       throw py::type_error("X: expected values of the dtype of factors");
@@ -70,10 +84,6 @@ py::array_t<double> gram(const py::array& factors, int n_threads) {
   return out;
 }
 
-bool is_double(const py::array& a) {
-  return py::isinstance<py::array_t<double>>(a);
-}
-
 }  // namespace
 
 void register_rowsolve(py::module_& m) {
@@ -86,25 +96,21 @@ void register_rowsolve(py::module_& m) {
     }
   });
   m.def("padded", &padded, py::arg("n_components"));
+  py::class_<SharedSystemArgument>(m, "SharedSystem")
+      .def(py::init<py::array, std::optional<py::array>, std::optional<py::array>, py::array, double,
+                    double>(),
+           py::arg("factors"), py::arg("whitened"), py::arg("inverse"), py::arg("matrix"),
+           py::arg("least_eigenvalue"), py::arg("missing_weight"));
   m.def(
       "solve_rows",
-      [](const CsrArgument& x, const py::object& weights, const py::array& factors,
-         const py::object& whitened, const py::object& inverse, const py::array& matrix,
-         double least_eigenvalue, double missing_weight, const py::array& out, int64_t longest_short,
-         int n_threads) {
-        const auto run = is_double(factors) ? &solve<double> : &solve<float>;
-        return run(x, weights, factors, whitened, inverse, matrix, least_eigenvalue, missing_weight, out,
-                   longest_short, n_threads);
+      [](const CsrArgument& x, const std::optional<py::array>& weights, const SharedSystemArgument& shared,
+         const py::array& out, int64_t longest_short, int n_threads) {
+        const auto chosen = has_dtype<double>(shared.factors) ? &solve<double> : &solve<float>;
+        return chosen(x, weights, shared, out, longest_short, n_threads);
       },
-      py::arg("x"), py::arg("weights"), py::arg("factors"), py::arg("whitened"), py::arg("inverse"),
-      py::arg("matrix"), py::arg("least_eigenvalue"), py::arg("missing_weight"), py::arg("out"),
-      py::arg("longest_short"), py::arg("n_threads"));
-  m.def(
-      "table_gram",
-      [](const py::array& factors, int n_threads) {
-        return is_double(factors) ? gram<double>(factors, n_threads) : gram<float>(factors, n_threads);
-      },
-      py::arg("factors"), py::arg("n_threads"));
+      py::arg("x"), py::arg("weights"), py::arg("shared"), py::arg("out"), py::arg("longest_short"),
+      py::arg("n_threads"));
+  m.def("table_gram", by_dtype(&gram<float>, &gram<double>), py::arg("factors"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

@@ -1,35 +1,15 @@
-#include <algorithm>
-
 #include "bindings/csr_argument.h"
 #include "kernels/spgemm.h"
 
 namespace semproj::bindings {
 namespace {
 
-// The right factor, checked as a whole: the kernel trusts it.
-CsrView<int32_t, float> matrix_of(const py::array& indptr, const py::array& indices, const py::array& data,
-                                  int64_t n_rows, int64_t n_cols) {
-  const CsrView<int32_t, float> m{n_rows, n_cols, vector_data<int64_t>(indptr, n_rows + 1, "matrix.indptr"),
-                                  vector_data<int32_t>(indices, data.size(), "matrix.indices"),
-                                  vector_data<float>(data, data.size(), "matrix.data")};
-  const bool ordered = m.indptr[0] == 0 && std::is_sorted(m.indptr, m.indptr + n_rows + 1);
-  if (!ordered || m.indptr[n_rows] != data.size()) {
-    throw py::value_error("matrix: indptr must begin with 0, not decrease and end with the non-zeros");
-  }
-  int32_t least = 0, most = -1;
-  for (int64_t i = 0; i < data.size(); ++i) {
-    least = std::min(least, m.indices[i]);
-    most = std::max(most, m.indices[i]);
-  }
-  if (least < 0 || most >= n_cols) throw py::value_error("matrix: column indices out of range");
-  return m;
-}
-
 template <class Value>
-py::tuple multiply(const CsrArgument& x, const CsrView<int32_t, float>& matrix, int n_threads) {
+CsrArgument multiply(const CsrArgument& x, const CsrView<int32_t, float>& matrix, int n_threads) {
   std::vector<ProductPart<Value>> parts;
   x.visit([&](const auto& rows) {
     const py::gil_scoped_release release;
+    check_columns(matrix, "matrix");  // the kernel trusts those of the right factor alone
     parts = multiply_sparse<Value>(rows, matrix, n_threads);
   });
   int64_t n = 0;
@@ -44,22 +24,20 @@ py::tuple multiply(const CsrArgument& x, const CsrView<int32_t, float>& matrix, 
     const py::gil_scoped_release release;
     join_parts(&parts, starts, columns, values, n_threads);
   }
-  return py::make_tuple(indptr, indices, data);
+  return {indptr, indices, data, matrix.n_cols};
+}
+
+CsrArgument multiply_by_dtype(const CsrArgument& x, const CsrArgument& matrix, int n_threads) {
+  const auto right = matrix.view<int32_t, float>("matrix");
+  if (right.n_rows != x.n_cols) throw py::value_error("matrix: expected a row for each column of X");
+  return has_dtype<double>(x.data) ? multiply<double>(x, right, n_threads)
+                                   : multiply<float>(x, right, n_threads);
 }
 
 }  // namespace
 
 void register_spgemm(py::module_& m) {
-  m.def(
-      "multiply_sparse",
-      [](const CsrArgument& x, const py::array& indptr, const py::array& indices, const py::array& data,
-         int64_t n_cols, int n_threads) {
-        const auto matrix = matrix_of(indptr, indices, data, x.n_cols, n_cols);
-        return py::isinstance<py::array_t<double>>(x.data) ? multiply<double>(x, matrix, n_threads)
-                                                           : multiply<float>(x, matrix, n_threads);
-      },
-      py::arg("x"), py::arg("indptr"), py::arg("indices"), py::arg("data"), py::arg("n_cols"),
-      py::arg("n_threads"));
+  m.def("multiply_sparse", &multiply_by_dtype, py::arg("x"), py::arg("matrix"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

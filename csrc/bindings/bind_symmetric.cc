@@ -1,4 +1,3 @@
-#include "bindings/bindings.h"
 #include "bindings/csr_argument.h"
 #include "kernels/cholesky.h"
 #include "kernels/gram.h"
@@ -78,33 +77,15 @@ void mirror(const py::array& a, int n_threads) {
   mirror_lower<T>(view, n_threads);
 }
 
-bool is_double(const py::array& a) {
-  return py::isinstance<py::array_t<double>>(a);
-}
-
 }  // namespace
 
 void register_symmetric(py::module_& m) {
   m.def("sparse_gram", &gram, py::arg("rows"), py::arg("columns"), py::arg("alpha"), py::arg("out"),
         py::arg("n_threads"));
-  m.def(
-      "cholesky",
-      [](const py::array& a, int n_threads) {
-        return is_double(a) ? factor<double>(a, n_threads) : factor<float>(a, n_threads);
-      },
-      py::arg("a"), py::arg("n_threads"));
-  m.def(
-      "solve_lower",
-      [](const py::array& l, bool transpose, const py::array& b, int n_threads) {
-        is_double(l) ? solve<double>(l, transpose, b, n_threads) : solve<float>(l, transpose, b, n_threads);
-      },
-      py::arg("l"), py::arg("transpose"), py::arg("b"), py::arg("n_threads"));
-  m.def(
-      "mirror_lower",
-      [](const py::array& a, int n_threads) {
-        is_double(a) ? mirror<double>(a, n_threads) : mirror<float>(a, n_threads);
-      },
-      py::arg("a"), py::arg("n_threads"));
+  m.def("cholesky", by_dtype(&factor<float>, &factor<double>), py::arg("a"), py::arg("n_threads"));
+  m.def("solve_lower", by_dtype(&solve<float>, &solve<double>), py::arg("l"), py::arg("transpose"),
+        py::arg("b"), py::arg("n_threads"));
+  m.def("mirror_lower", by_dtype(&mirror<float>, &mirror<double>), py::arg("a"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

@@ -33,34 +33,15 @@ void normal(const py::array& out, uint64_t key, uint32_t stream, int n_threads) 
   fill_normal<T>(view, key, stream, n_threads);
 }
 
-bool is_double(const py::array& a) {
-  return py::isinstance<py::array_t<double>>(a);
-}
-
 }  // namespace
 
 void register_tall(py::module_& m) {
-  m.def(
-      "tall_cross",
-      [](const py::array& a, const py::array& b, int n_threads) {
-        return is_double(a) ? cross<double>(a, b, n_threads) : cross<float>(a, b, n_threads);
-      },
-      py::arg("a"), py::arg("b"), py::arg("n_threads"));
-  m.def(
-      "tall_multiply",
-      [](const py::array& a, const py::array& c, double alpha, double beta, const py::array& out,
-         int n_threads) {
-        is_double(a) ? multiply<double>(a, c, alpha, beta, out, n_threads)
-                     : multiply<float>(a, c, alpha, beta, out, n_threads);
-      },
-      py::arg("a"), py::arg("c"), py::arg("alpha"), py::arg("beta"), py::arg("out"), py::arg("n_threads"));
-  m.def(
-      "fill_normal",
-      [](const py::array& out, uint64_t key, uint32_t stream, int n_threads) {
-        is_double(out) ? normal<double>(out, key, stream, n_threads)
-                       : normal<float>(out, key, stream, n_threads);
-      },
-      py::arg("out"), py::arg("key"), py::arg("stream"), py::arg("n_threads"));
+  m.def("tall_cross", by_dtype(&cross<float>, &cross<double>), py::arg("a"), py::arg("b"),
+        py::arg("n_threads"));
+  m.def("tall_multiply", by_dtype(&multiply<float>, &multiply<double>), py::arg("a"), py::arg("c"),
+        py::arg("alpha"), py::arg("beta"), py::arg("out"), py::arg("n_threads"));
+  m.def("fill_normal", by_dtype(&normal<float>, &normal<double>), py::arg("out"), py::arg("key"),
+        py::arg("stream"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

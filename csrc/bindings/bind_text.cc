@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "bindings/bindings.h"
+#include "bindings/csr_argument.h"
 #include "bindings/text_batch.h"
 #include "text/count.h"
 #include "text/sequences.h"
@@ -15,31 +15,38 @@ namespace {
 using namespace semproj::text;
 using VocabularyPointer = std::shared_ptr<const Vocabulary>;
 
+// The columns of words in the order of the text: of document d those at [starts[d], starts[d + 1]).
+struct WordSequences {
+  py::array_t<int64_t> starts;
+  py::array_t<int32_t> ids;
+};
+
 void add_documents(CountSession& session, const py::list& documents, int64_t first_document_number) {
   const TextBatch batch(documents, first_document_number);
   const py::gil_scoped_release release;
   session.add(batch.refs(), first_document_number);
 }
 
-py::tuple take_rows(CountSession& session) {
+CsrArgument take_rows(CountSession& session) {
+  if (!session.vocabulary()) throw py::value_error("rows: expected a vocabulary to be chosen before");
   py::array_t<int64_t> indptr(session.n_documents() + 1);
   py::array_t<int32_t> indices(session.n_entries()), data(session.n_entries());
   {
     const py::gil_scoped_release release;
     session.write_rows(indptr.mutable_data(), indices.mutable_data(), data.mutable_data());
   }
-  return py::make_tuple(indptr, indices, data);
+  return {indptr, indices, data, session.vocabulary()->size()};
 }
 
-py::tuple count(const VocabularyPointer& vocabulary, const py::list& documents, int ngram_max, bool lowercase,
-                bool errors_replace, int64_t first_document_number, int n_threads) {
+CsrArgument count(const VocabularyPointer& vocabulary, const py::list& documents, int ngram_max,
+                  bool lowercase, bool errors_replace, int64_t first_document_number, int n_threads) {
   CountSession session({ngram_max, lowercase, errors_replace, n_threads}, vocabulary, true);
   add_documents(session, documents, first_document_number);
   return take_rows(session);
 }
 
-py::tuple sequences(const VocabularyPointer& vocabulary, const py::list& documents, bool lowercase,
-                    bool errors_replace, int64_t first_document_number, int n_threads) {
+WordSequences sequences(const VocabularyPointer& vocabulary, const py::list& documents, bool lowercase,
+                        bool errors_replace, int64_t first_document_number, int n_threads) {
   const TextBatch batch(documents, first_document_number);
   Sequences found;
   {
@@ -47,9 +54,7 @@ py::tuple sequences(const VocabularyPointer& vocabulary, const py::list& documen
     found = word_sequences(*vocabulary, batch.refs(), lowercase, errors_replace, first_document_number,
                            n_threads);
   }
-  return py::make_tuple(
-      py::array_t<int64_t>(static_cast<py::ssize_t>(found.starts.size()), found.starts.data()),
-      py::array_t<int32_t>(static_cast<py::ssize_t>(found.ids.size()), found.ids.data()));
+  return {array_of(std::move(found.starts)), array_of(std::move(found.ids))};
 }
 
 VocabularyPointer make_vocabulary(const py::array& terms, const py::array& offsets) {
@@ -75,6 +80,9 @@ py::array_t<T> copy_of(const Source* data, int64_t n) {
 }  // namespace
 
 void register_text(py::module_& m) {
+  py::class_<WordSequences>(m, "WordSequences")
+      .def_readonly("starts", &WordSequences::starts)
+      .def_readonly("ids", &WordSequences::ids);
   py::class_<Vocabulary, std::shared_ptr<Vocabulary>>(m, "Vocabulary")
       .def(py::init([](const py::array& terms, const py::array& term_offsets) {
              return std::const_pointer_cast<Vocabulary>(make_vocabulary(terms, term_offsets));

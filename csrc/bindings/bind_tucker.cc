@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "bindings/bindings.h"
 #include "models/tucker.h"
 
@@ -16,9 +14,7 @@ void fold(const py::array& offsets, const py::array& keys, const py::array& fact
   const int64_t* key = vector_data<int64_t>(keys, rows.rows, "keys");
   if (result.cols != table.cols * rows.cols) throw py::value_error("out: wrong number of columns");
   if (!std::is_sorted(bounds, bounds + result.rows + 1)) throw py::value_error("offsets: must not decrease");
-  for (int64_t c = 0; c < rows.rows; ++c) {
-    if (key[c] < 0 || key[c] >= table.rows) throw py::value_error("keys: out of range of the factor");
-  }
+  if (!all_in_range(key, rows.rows, table.rows)) throw py::value_error("keys: out of range of the factor");
   const py::gil_scoped_release release;
   fold_fibres<T>(bounds, key, table, rows, first_child, result, n_threads);
 }
@@ -30,11 +26,8 @@ void register_tucker(py::module_& m) {
       "fold_fibres",
       [](const py::array& offsets, const py::array& keys, const py::array& factor, const py::array& children,
          int64_t first_child, const py::array& out, int n_threads) {
-        if (py::isinstance<py::array_t<double>>(factor)) {
-          fold<double>(offsets, keys, factor, children, first_child, out, n_threads);
-        } else {
-          fold<float>(offsets, keys, factor, children, first_child, out, n_threads);
-        }
+        const auto chosen = has_dtype<double>(factor) ? &fold<double> : &fold<float>;
+        chosen(offsets, keys, factor, children, first_child, out, n_threads);
       },
       py::arg("offsets"), py::arg("keys"), py::arg("factor"), py::arg("children"), py::arg("first_child"),
       py::arg("out"), py::arg("n_threads"));

@@ -1,4 +1,5 @@
 #include "bindings/csr_argument.h"
+#include "bindings/weighting_argument.h"
 
 namespace semproj::bindings {
 namespace {
@@ -12,8 +13,7 @@ WeightKind parse_kind(const std::string& name) {
 
 template <class Out>
 void run(const CsrArgument& x, const Weighting& weighting, const py::array& out, int n_threads) {
-  if (!out.writeable()) throw py::value_error("out: is read-only");
-  auto* result = const_cast<Out*>(vector_data<Out>(out, x.data.size(), "out"));
+  Out* result = output_data<Out>(out, x.data.size(), "out");
   x.visit([&](const auto& rows) {
     const py::gil_scoped_release release;
     weight_rows(rows, weighting, result, n_threads);
@@ -33,9 +33,6 @@ Weighting WeightingArgument::view(int64_t n_cols) const {
 }
 
 void register_weight(py::module_& m) {
-  py::class_<CsrArgument>(m, "Csr").def(py::init<py::array, py::array, py::array, int64_t>(),
-                                        py::arg("indptr"), py::arg("indices"), py::arg("data"),
-                                        py::arg("n_cols"));
   py::class_<WeightingArgument>(m, "Weighting")
       .def(py::init<std::string, py::array, double, double, double>(), py::arg("kind"),
            py::arg("term_weight"), py::arg("k1") = 0.0, py::arg("b") = 0.0, py::arg("mean_length") = 1.0);
@@ -43,7 +40,7 @@ void register_weight(py::module_& m) {
       "weight",
       [](const CsrArgument& x, const WeightingArgument& weighting, const py::array& out, int n_threads) {
         const Weighting w = weighting.view(x.n_cols);
-        if (py::isinstance<py::array_t<double>>(out)) {
+        if (has_dtype<double>(out)) {
           run<double>(x, w, out, n_threads);
         } else {
           run<float>(x, w, out, n_threads);

@@ -1,14 +1,19 @@
-#include <algorithm>
 #include <memory>
 
-#include "bindings/bindings.h"
+#include "bindings/csr_argument.h"
 #include "models/wordbyword.h"
 
 namespace semproj::bindings {
 namespace {
 
+// What one iteration of EM has found; a row for each source word and one for the beginning of a sentence.
+struct HmmExpectations {
+  double log_likelihood;
+  py::array_t<double> counts, exposure;
+};
+
 void check_ids(const int32_t* ids, int64_t n, int32_t limit, const char* name) {
-  if (std::any_of(ids, ids + n, [limit](int32_t id) { return id < 0 || id >= limit; })) {
+  if (!all_in_range(ids, n, limit)) {
     throw py::value_error(std::string(name) + ": word ids out of range");
   }
 }
@@ -44,30 +49,34 @@ std::unique_ptr<WordAligner> make_aligner(const py::array& source, const py::arr
   return std::make_unique<WordAligner>(pairs, min_cooccurrence, chunk_cells, active_isa(), n_threads);
 }
 
-py::tuple hmm(WordAligner& aligner, const py::array& jumps, double null_probability) {
+HmmExpectations hmm(WordAligner& aligner, const py::array& jumps, double null_probability) {
   const MatrixView<const float> weights = matrix_view<const float>(jumps, "jumps");
   const auto k = static_cast<int>(weights.cols);
   if (weights.rows != aligner.n_source() + 1 || k < 3 || k % 2 == 0 || weights.stride != k) {
     throw py::value_error("jumps: expected a contiguous matrix with a row for each source word and one more");
   }
-  py::array_t<double> counts({weights.rows, weights.cols}), exposure({weights.rows, weights.cols});
-  double total = 0;
-  double *c = counts.mutable_data(), *e = exposure.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    total = aligner.hmm({(k - 3) / 2}, null_probability, weights.data, c, e);
-  }
-  return py::make_tuple(total, counts, exposure);
+  HmmExpectations found{0, py::array_t<double>({weights.rows, weights.cols}),
+                        py::array_t<double>({weights.rows, weights.cols})};
+  double *counts = found.counts.mutable_data(), *exposure = found.exposure.mutable_data();
+  const py::gil_scoped_release release;
+  found.log_likelihood = aligner.hmm({(k - 3) / 2}, null_probability, weights.data, counts, exposure);
+  return found;
 }
 
-template <class T>
-py::array_t<T> array_of(const std::vector<T>& v) {
-  return py::array_t<T>(static_cast<py::ssize_t>(v.size()), v.data());
+// Row n_source is the null word's.
+CsrArgument probable_cells(const WordAligner& aligner, double min_probability) {
+  TranslationCells cells = aligner.cells(min_probability);
+  return {array_of(std::move(cells.starts)), array_of(std::move(cells.columns)),
+          array_of(std::move(cells.values)), aligner.n_target()};
 }
 
 }  // namespace
 
 void register_wordbyword(py::module_& m) {
+  py::class_<HmmExpectations>(m, "HmmExpectations")
+      .def_readonly("log_likelihood", &HmmExpectations::log_likelihood)
+      .def_readonly("counts", &HmmExpectations::counts)
+      .def_readonly("exposure", &HmmExpectations::exposure);
   py::class_<WordAligner>(m, "WordAligner")
       .def(py::init(&make_aligner), py::arg("source"), py::arg("target"), py::arg("source_begin"),
            py::arg("source_end"), py::arg("target_begin"), py::arg("target_end"), py::arg("n_source"),
@@ -75,13 +84,7 @@ void register_wordbyword(py::module_& m) {
       .def("model1", &WordAligner::model1, py::call_guard<py::gil_scoped_release>())
       .def("hmm", &hmm, py::arg("jumps"), py::arg("null_probability"))
       .def_property_readonly("n_cells", &WordAligner::n_cells)
-      .def(
-          "cells",
-          [](const WordAligner& aligner, double min_probability) {
-            const TranslationCells cells = aligner.cells(min_probability);
-            return py::make_tuple(array_of(cells.starts), array_of(cells.columns), array_of(cells.values));
-          },
-          py::arg("min_probability"));
+      .def("cells", &probable_cells, py::arg("min_probability"));
 }
 
 }  // namespace semproj::bindings

@@ -1,10 +1,7 @@
 #pragma once
-// The CSR matrix and the term weighting as Python hands them over.
-
-#include <algorithm>
+// Rows of a sparse matrix as they cross the binding, in both directions: `Csr` in Python.
 
 #include "bindings/bindings.h"
-#include "kernels/weight.h"
 
 namespace semproj::bindings {
 
@@ -14,53 +11,54 @@ struct CsrArgument {
 
   int64_t n_rows() const { return indptr.size() - 1; }
 
-  // Calls f with the view of the dtypes that came.
+  // Calls f with the view of the dtypes that came. `name` is what errors call the matrix.
   template <class F>
-  void visit(F&& f) const {
-    if (py::isinstance<py::array_t<int64_t>>(indices)) {
-      visit_values<int64_t>(f);
+  void visit(F&& f, const char* name = "X") const {
+    if (has_dtype<int64_t>(indices)) {
+      visit_values<int64_t>(f, name);
     } else {
-      visit_values<int32_t>(f);
+      visit_values<int32_t>(f, name);
     }
   }
 
- private:
+  // The view of these dtypes; others are refused. Offsets are checked, columns are not.
   template <class Index, class Value>
-  CsrView<Index, Value> view() const {
-    if (n_rows() < 0 || n_cols < 0) throw py::value_error("X: indptr must have at least one element");
-    CsrView<Index, Value> v{n_rows(), n_cols, vector_data<int64_t>(indptr, n_rows() + 1, "X.indptr"),
-                            vector_data<Index>(indices, indices.size(), "X.indices"),
-                            vector_data<Value>(data, data.size(), "X.data")};
-    int64_t previous = 0;
-    for (int64_t r = 0; r <= v.n_rows; ++r) {
-      if (v.indptr[r] < previous) throw py::value_error("X: indptr must not be negative or decrease");
-      previous = v.indptr[r];
+  CsrView<Index, Value> view(const char* name = "X") const {
+    const std::string prefix = name;
+    if (n_rows() < 0 || n_cols < 0) throw py::value_error(prefix + ": indptr must have at least one element");
+    const CsrView<Index, Value> v{n_rows(), n_cols,
+                                  vector_data<int64_t>(indptr, n_rows() + 1, (prefix + ".indptr").c_str()),
+                                  vector_data<Index>(indices, indices.size(), (prefix + ".indices").c_str()),
+                                  vector_data<Value>(data, data.size(), (prefix + ".data").c_str())};
+    if (v.indptr[0] < 0 || !std::is_sorted(v.indptr, v.indptr + v.n_rows + 1)) {
+      throw py::value_error(prefix + ": indptr must not be negative or decrease");
     }
-    if (previous > std::min<int64_t>(indices.size(), data.size())) {
-      throw py::value_error("X: indptr points outside of indices and data");
+    if (v.indptr[v.n_rows] > std::min<int64_t>(indices.size(), data.size())) {
+      throw py::value_error(prefix + ": indptr points outside of indices and data");
     }
     return v;
   }
 
+ private:
   template <class Index, class F>
-  void visit_values(F& f) const {
-    if (py::isinstance<py::array_t<double>>(data)) {
-      f(view<Index, double>());
-    } else if (py::isinstance<py::array_t<int32_t>>(data)) {
-      f(view<Index, int32_t>());
+  void visit_values(F& f, const char* name) const {
+    if (has_dtype<double>(data)) {
+      f(view<Index, double>(name));
+    } else if (has_dtype<int32_t>(data)) {
+      f(view<Index, int32_t>(name));
     } else {
-      f(view<Index, float>());
+      f(view<Index, float>(name));
     }
   }
 };
 
-// Holds a reference to the array its weights live in.
-struct WeightingArgument {
-  std::string kind;
-  py::array term_weight;
-  double k1, b, mean_length;
-
-  Weighting view(int64_t n_cols) const;
-};
+// For kernels that trust the columns. May be called without the GIL.
+template <class Index, class Value>
+void check_columns(const CsrView<Index, Value>& x, const char* name = "X") {
+  const int64_t first = x.indptr[0];
+  if (!all_in_range(x.indices + first, x.indptr[x.n_rows] - first, x.n_cols)) {
+    throw py::value_error(std::string(name) + ": column indices out of range");
+  }
+}
 
 }  // namespace semproj::bindings

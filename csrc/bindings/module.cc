@@ -4,6 +4,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled kernels of semproj. Not a public interface: use semproj.kernels.";
   using namespace semproj::bindings;
   register_config(m);
+  register_csr(m);
   register_weight(m);
   register_project(m);
   register_symmetric(m);
@@ -13,6 +14,7 @@ PYBIND11_MODULE(_core, m) {
   register_text(m);
   register_spgemm(m);
   register_alignment(m);
+  register_bptf_graph(m);
   register_bptf(m);
   register_plsa(m);
   register_cplsa(m);

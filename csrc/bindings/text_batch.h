@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "text/tokenise.h"
+#include "text/tokenize.h"
 
 namespace semproj::bindings {
 

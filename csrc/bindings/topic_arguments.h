@@ -7,14 +7,23 @@
 namespace semproj::bindings {
 
 // Counts as float32, indices as int32 and all of them within range.
-CsrView<int32_t, float> topic_documents(const CsrArgument& x, int64_t n_words);
+inline CsrView<int32_t, float> topic_documents(const CsrArgument& x, int64_t n_words) {
+  const auto documents = x.view<int32_t, float>();
+  if (documents.n_cols != n_words) throw py::value_error("X: expected a column for each word");
+  check_columns(documents);
+  return documents;
+}
 
 // Holds references to the arrays that the corpus looks at.
 struct CorpusArgument {
   CsrArgument x;
   TopicCorpus corpus;
 
-  void check(const TopicWords& words) const;
+  void check(const TopicWords& words) const {
+    if (words.n_words() != corpus.documents().n_cols || words.n_topics() != corpus.n_topics()) {
+      throw py::value_error("words: expected those of the corpus");
+    }
+  }
 };
 
 template <class T>

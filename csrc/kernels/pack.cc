@@ -2,6 +2,8 @@
 // the precision they have: then a tile needs no scale, and is cut into blocks of terms that are checked as
 // they are copied.
 
+#include "kernels/pack.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,7 +12,6 @@
 #include <string>
 
 #include "core/parallel.h"
-#include "kernels/project.h"
 
 namespace semproj {
 namespace {

@@ -13,13 +13,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include "core/parallel.h"
+#include "kernels/dispatch.h"
 #include "kernels/row_sources.h"
 
 namespace semproj {
@@ -29,16 +27,6 @@ constexpr int64_t kLeastEntries = int64_t{1} << 14;  // fewer are not worth a ta
 constexpr int64_t kMostEntries = int64_t{1} << 20,
                   kMostRows = int64_t{1} << 13;     // more make an interrupt wait
 constexpr int64_t kSerialFlops = int64_t{1} << 20;  // less work than this is not worth waking a thread
-
-// Even building the table of a variant runs that variant's instructions: only the chosen one may be called.
-simd::Table table_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::table();
-  if (isa == Isa::avx2) return simd::avx2::table();
-#endif
-  (void)isa;
-  return simd::baseline::table();
-}
 
 template <class Out>
 void normalize_rows(const MatrixView<Out>& out, int n_threads) {
@@ -121,17 +109,17 @@ void project(const CsrView<Index, Value>& rows, const PackedProjection& projecti
   ProjectOptions options = given;
   const int64_t nonzeros = rows.indptr[rows.n_rows] - rows.indptr[0];
   if (2 * nonzeros * projection.n_components() < kSerialFlops) options.n_threads = 1;
-  const simd::Table table = table_for(options.isa);
+  const simd::TileTable& tiles = simd_table(options.isa).tiles;
   if (projection.storage() == Storage::int8) {
     if constexpr (std::is_same_v<Out, float>) {
-      project_with(QuantizedRows{}, rows, projection, out, options, false, table.tile_i8);
+      project_with(QuantizedRows{}, rows, projection, out, options, false, tiles.tile_i8);
     }
   } else {
     void (*tile)(const simd::TileCall<Out>&, const simd::Entries<Out>&) = nullptr;
     if constexpr (std::is_same_v<Out, double>) {
-      tile = table.tile_f64;
+      tile = tiles.tile_f64;
     } else {
-      tile = projection.storage() == Storage::float16 ? table.tile_f16 : table.tile_f32;
+      tile = projection.storage() == Storage::float16 ? tiles.tile_f16 : tiles.tile_f32;
     }
     bool done = false;
     if constexpr (std::is_same_v<Index, int32_t> && std::is_same_v<Value, Out>) {

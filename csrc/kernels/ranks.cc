@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/dispatch.h"
 #include "kernels/score_tasks.h"
 
 namespace semproj {
@@ -32,7 +33,7 @@ float margin_of(Metric metric, float score, double length_a, double length_b) {
 
 void true_ranks(const MatrixView<const float>& a, const MatrixView<const float>& b, int64_t* forward,
                 int64_t* backward, const RetrieveOptions& options) {
-  const simd::ScoreTable table = score_table_for(options.isa);
+  const simd::ScoreTable& table = simd_table(options.isa).scores;
   const int n_threads = threads_for(a, b, options.n_threads);
   const int64_t n = a.rows;
   ComparedRows left(a, options.metric, "A", table), right(b, options.metric, "B", table);
@@ -91,7 +92,7 @@ void true_ranks(const MatrixView<const float>& a, const MatrixView<const float>&
 
 void gold_ranks(const MatrixView<const float>& queries, const MatrixView<const float>& corpus, int64_t rivals,
                 const GoldRows& gold, int64_t* nearer, int64_t* tied, const RetrieveOptions& options) {
-  const simd::ScoreTable table = score_table_for(options.isa);
+  const simd::ScoreTable& table = simd_table(options.isa).scores;
   const int n_threads = threads_for(queries, corpus, options.n_threads);
   const int64_t n = queries.rows, pairs = gold.starts[n];
   ComparedRows left(queries, options.metric, "queries", table),

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/dispatch.h"
 #include "kernels/score_tasks.h"
 
 namespace semproj {
@@ -122,7 +123,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
   if (corpus.rows > int64_t{std::numeric_limits<uint32_t>::max()}) {
     throw std::invalid_argument("corpus: expected fewer than 2^32 rows");
   }
-  const simd::ScoreTable table = score_table_for(options.isa);
+  const simd::ScoreTable& table = simd_table(options.isa).scores;
   const int n_threads = threads_for(queries, corpus, options.n_threads);
   ComparedRows left(queries, options.metric, "queries", table),
       right(corpus, options.metric, "corpus", table);

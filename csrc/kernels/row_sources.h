@@ -14,6 +14,7 @@
 #include "core/parallel.h"
 #include "core/views.h"
 #include "kernels/project.h"
+#include "kernels/simd/tiles.h"
 
 namespace semproj {
 

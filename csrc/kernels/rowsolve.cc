@@ -103,7 +103,7 @@ double solve_rows(const CsrView<Index, T>& x, const T* weights, const SharedSyst
                   end = plan.tasks[static_cast<size_t>(task) + 1];
     double value = 0;
     const auto solve_long = [&](int64_t r) {
-      const Entries<T, Index> row = entries_of(x, weights, r);
+      const RowEntries<T, Index> row = entries_of(x, weights, r);
       value -= mine->long_rows.solve(row, r, out.row(r));
       for (int64_t i = 0; i < row.n; ++i) value += row.c(i) * row.x(i) * row.x(i);
     };
@@ -142,9 +142,9 @@ void table_gram(const MatrixView<const T>& factors, double* out, int n_threads, 
       }
     };
     if (factors.rows <= kFewRows) {
-      add(tables_for<double>(isa).rows);
+      add(dense_table<double>(isa).rows);
     } else {
-      add(tables_for<T>(isa).rows);
+      add(dense_table<T>(isa).rows);
     }
   });
   for (int64_t i = 0; i < k; ++i) {

@@ -3,10 +3,8 @@
 
 #include <cstdint>
 
-#include "core/cpu.h"
 #include "core/views.h"
-#include "kernels/simd/rows.h"
-#include "kernels/simd/systems.h"
+#include "kernels/dispatch.h"
 
 namespace semproj {
 
@@ -20,22 +18,6 @@ inline int64_t rounded_up(int64_t n, int64_t to) {
 }
 
 template <class T>
-struct Tables {
-  simd::RowTable<T> rows;
-  simd::SystemTable<T> systems;
-};
-
-template <class T>
-Tables<T> tables_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return {simd::avx512::row_table<T>(), simd::avx512::system_table<T>()};
-  if (isa == Isa::avx2) return {simd::avx2::row_table<T>(), simd::avx2::system_table<T>()};
-#endif
-  (void)isa;
-  return {simd::baseline::row_table<T>(), simd::baseline::system_table<T>()};
-}
-
-template <class T>
 void prefetch_row(const T* row, int64_t n) {
   constexpr int64_t kLine = 64 / sizeof(T);
   for (int64_t c = 0; c < n; c += kLine) __builtin_prefetch(row + c);
@@ -43,7 +25,7 @@ void prefetch_row(const T* row, int64_t n) {
 
 // The entries of one row of X.
 template <class T, class Index>
-struct Entries {
+struct RowEntries {
   const Index* index;
   const T* value;
   const T* weight;  // null: 1
@@ -54,10 +36,21 @@ struct Entries {
 };
 
 template <class T, class Index>
-Entries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64_t row) {
+RowEntries<T, Index> entries_of(const CsrView<Index, T>& x, const T* weights, int64_t row) {
   const int64_t begin = x.indptr[row];
   return {x.indices + begin, x.data + begin, weights == nullptr ? nullptr : weights + begin,
           x.indptr[row + 1] - begin};
+}
+
+// Rounds the solution of a row's system. Returns its product with the right side.
+template <class T>
+double store_solution(const double* solution, const double* right, int64_t k, T* out) {
+  double product = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    out[i] = static_cast<T>(solution[i]);
+    product += right[i] * solution[i];
+  }
+  return product;
 }
 
 }  // namespace semproj

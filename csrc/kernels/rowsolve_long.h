@@ -20,28 +20,28 @@ class LongRows {
       : shared_(shared),
         k_(shared.factors.cols),
         stride_(padded(k_)),
-        tables_(tables_for<T>(isa)),
-        wide_(tables_for<double>(isa)) {}
+        tables_(dense_table<T>(isa)),
+        wide_(dense_table<double>(isa)) {}
 
   // Returns b . q.
   template <class Index>
-  double solve(const Entries<T, Index>& row, int64_t row_number, T* out) {
+  double solve(const RowEntries<T, Index>& row, int64_t row_number, T* out) {
     allocate();
     if constexpr (std::is_same_v<T, float>) {
       if (shared_.whitened != nullptr && !has_negative(row)) {
         accumulate<T>(row, tables_.rows, block_.get());
-        if (factor_and_refine(row.n)) return finish(out);
+        if (factor_and_refine(row.n)) return store_solution(solution_.data(), right_.data(), k_, out);
       }
     }
     accumulate<double>(row, wide_.rows, wide_block_.get());
     factor_wide(row_number);
-    return finish(out);
+    return store_solution(solution_.data(), right_.data(), k_, out);
   }
 
  private:
   // Weights below that of missing cells: what is taken from S again leaves its rounding behind.
   template <class Index>
-  bool has_negative(const Entries<T, Index>& row) const {
+  bool has_negative(const RowEntries<T, Index>& row) const {
     for (int64_t i = 0; i < row.n; ++i) {
       if (row.c(i) < shared_.missing_weight) return true;
     }
@@ -62,7 +62,7 @@ class LongRows {
 
   // matrix_ = S + sum of d y y', products in U; right_ = sum of c x y, in double.
   template <class U, class Index>
-  void accumulate(const Entries<T, Index>& row, const simd::RowTable<U>& table, U* block) {
+  void accumulate(const RowEntries<T, Index>& row, const simd::RowTable<U>& table, U* block) {
     std::fill_n(matrix_.get(), stride_ * stride_, 0.0);
     for (int64_t i = 0; i < k_; ++i) {
       std::copy_n(shared_.matrix + i * k_, k_, matrix_.get() + i * stride_);
@@ -133,19 +133,10 @@ class LongRows {
     wide_.systems.solve(wide_factor_.get(), k_, stride_, solution_.data());
   }
 
-  double finish(T* out) const {
-    double product = 0;
-    for (int64_t i = 0; i < k_; ++i) {
-      out[i] = static_cast<T>(solution_[i]);
-      product += right_[i] * solution_[i];
-    }
-    return product;
-  }
-
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
-  Tables<T> tables_;
-  Tables<double> wide_;
+  const simd::DenseTable<T>& tables_;
+  const simd::DenseTable<double>& wide_;
   AlignedArray<double> matrix_, wide_factor_, wide_block_;
   AlignedArray<T> factor_, block_;
   std::vector<double> right_, solution_, residual_, wide_least_;

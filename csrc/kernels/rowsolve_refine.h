@@ -26,13 +26,13 @@ class Refinement {
       : shared_(shared),
         k_(shared.factors.cols),
         stride_(padded(k_)),
-        tables_(tables_for<T>(isa)),
-        wide_(tables_for<double>(isa)) {}
+        tables_(dense_table<T>(isa)),
+        wide_(dense_table<double>(isa)) {}
 
   // `gathered` are the rows of R, `factor` that of I + R R', `factor_stride` apart. Writes q and returns b .
   // q; nothing when the steps do not become small.
   template <class Index>
-  std::optional<double> solve(const Entries<T, Index>& row, const T* gathered, const T* factor,
+  std::optional<double> solve(const RowEntries<T, Index>& row, const T* gathered, const T* factor,
                               int64_t factor_stride, T* out) {
     allocate(row.n);
     for (int64_t i = 0; i < row.n; ++i) prefetch_row(shared_.factors.row(row.index[i]), k_);
@@ -52,7 +52,9 @@ class Refinement {
         largest = std::max(largest, std::abs(solution_[c]));
         largest_step = std::max(largest_step, std::abs(change));
       }
-      if (step > 0 && largest_step <= kSmallStep * largest) return finish(out);
+      if (step > 0 && largest_step <= kSmallStep * largest) {
+        return store_solution(solution_.data(), right_.data(), k_, out);
+      }
     }
     return std::nullopt;
   }
@@ -75,7 +77,7 @@ class Refinement {
   }
 
   template <class Index>
-  void find_residual(const Entries<T, Index>& row) {
+  void find_residual(const RowEntries<T, Index>& row) {
     wide_.rows.combine(solution_.data(), matrix_.data(), k_, stride_, residual_.data());
     for (int64_t c = 0; c < k_; ++c) residual_[c] = right_[c] - residual_[c];
     for (int64_t i = 0; i < row.n; ++i) {
@@ -95,19 +97,10 @@ class Refinement {
     tables_.rows.combine(white_.data(), shared_.inverse, k_, stride_, step_.data());
   }
 
-  double finish(T* out) const {
-    double product = 0;
-    for (int64_t c = 0; c < k_; ++c) {
-      out[c] = static_cast<T>(solution_[c]);
-      product += right_[c] * solution_[c];
-    }
-    return product;
-  }
-
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
-  Tables<T> tables_;
-  Tables<double> wide_;
+  const simd::DenseTable<T>& tables_;
+  const simd::DenseTable<double>& wide_;
   std::vector<double> matrix_;  // S, padded
   std::vector<T> transposed_;   // L^-T
   std::vector<double> right_, solution_, residual_;

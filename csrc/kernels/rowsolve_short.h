@@ -26,7 +26,7 @@ class ShortRows {
         k_(shared.factors.cols),
         stride_(padded(k_)),
         missing_weight_(shared.missing_weight),
-        tables_(tables_for<T>(isa)),
+        tables_(dense_table<T>(isa)),
         refinement_(shared, isa) {}
 
   // `rows` has the numbers of `ahead` rows by falling number of entries, of which the first `count` are
@@ -80,7 +80,7 @@ class ShortRows {
 
   // sqrt(d), and c x / sqrt(d) at v[i * step]; for plain rows 1 and c x.
   template <class Index>
-  Kind coefficients(const Entries<T, Index>& row, T* v, int64_t step, double* squares) {
+  Kind coefficients(const RowEntries<T, Index>& row, T* v, int64_t step, double* squares) {
     *squares = 0;
     if (row.weight == nullptr) {
       const double d = 1.0 - missing_weight_, root = d > 0 ? std::sqrt(d) : 1.0, inverse = 1.0 / root;
@@ -107,7 +107,7 @@ class ShortRows {
   // R: the rows sqrt(d) t, and rows of zeros up to the next whole tile. Those of the next row are fetched
   // meanwhile, one for one, so that neither waits for memory.
   template <class Index>
-  void gather(const Entries<T, Index>& row, const Entries<T, Index>& next, T* into) {
+  void gather(const RowEntries<T, Index>& row, const RowEntries<T, Index>& next, T* into) {
     for (int64_t i = 0; i < row.n; ++i) {
       if (i < next.n) prefetch_row(shared_.whitened + next.index[i] * stride_, stride_);
       tables_.rows.scale(shared_.whitened + row.index[i] * stride_, roots_[i], stride_, into + i * stride_);
@@ -117,7 +117,7 @@ class ShortRows {
 
   // z = sum of c x t, which is all when no weight differs from that of missing cells. Returns b . q.
   template <class Index>
-  double plain(const Entries<T, Index>& row, const T* gathered, const T* v, int64_t step, T* z) {
+  double plain(const RowEntries<T, Index>& row, const T* gathered, const T* v, int64_t step, T* z) {
     for (int64_t i = 0; i < row.n; ++i) coefficients_[i] = v[i * step];
     tables_.rows.combine(coefficients_.data(), gathered, row.n, stride_, z);
     double product = 0;
@@ -225,8 +225,8 @@ class ShortRows {
 
   // With the factor in a_, whose trace tells whether steps will become smaller. Returns c x^2 - b . q.
   template <class Index>
-  std::optional<double> refine(const Entries<T, Index>& row, const T* gathered, double trace, double squares,
-                               T* out) {
+  std::optional<double> refine(const RowEntries<T, Index>& row, const T* gathered, double trace,
+                               double squares, T* out) {
     if (!(trace <= kRefinedCondition)) return std::nullopt;
     const int64_t side = rounded_up(row.n, simd::kRowLanes);
     const std::optional<double> product = refinement_.solve(row, gathered, a_.get(), side, out);
@@ -235,7 +235,7 @@ class ShortRows {
   }
 
   template <class Index>
-  double solve_alone(const Entries<T, Index>& row, const Entries<T, Index>& next, int64_t row_number,
+  double solve_alone(const RowEntries<T, Index>& row, const RowEntries<T, Index>& next, int64_t row_number,
                      int64_t s, T* out, std::vector<int64_t>* left) {
     T *v = v_.data(), *z = z_.get() + s * stride_;
     double squares = 0;
@@ -263,7 +263,7 @@ class ShortRows {
   const SharedSystem<T>& shared_;
   int64_t k_, stride_;
   double missing_weight_;
-  Tables<T> tables_;
+  const simd::DenseTable<T>& tables_;
   int64_t room_ = 0;
   AlignedArray<T> a_, gathered_, z_, q_;
   std::vector<T> v_, right_, roots_, coefficients_, least_;

@@ -37,15 +37,6 @@ void set_scale(double scale, float* factors) {
 
 }  // namespace
 
-simd::ScoreTable score_table_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::score_table();
-  if (isa == Isa::avx2) return simd::avx2::score_table();
-#endif
-  (void)isa;
-  return simd::baseline::score_table();
-}
-
 ComparedRows::ComparedRows(const MatrixView<const float>& rows, Metric metric, const char* name,
                            const simd::ScoreTable& table)
     : rows_(rows), metric_(metric), name_(name), sum_(table.sum), lengths_(static_cast<size_t>(rows.rows)) {

@@ -14,9 +14,6 @@ namespace semproj {
 // Scores are such that more is better: the distances come with a minus.
 enum class Metric { cosine, inner_product, l1, jensen_shannon };
 
-// The inner loops of a variant. Even building a table runs that variant's instructions.
-simd::ScoreTable score_table_for(Isa isa);
-
 // The caller's rows, read in place, and what turns them into the rows that are compared: unit length for
 // cosine (zero rows stay zero), half of a sum of one for Jensen-Shannon. Rows must be prepared, all or some
 // at a time, before they are scored.
@@ -68,7 +65,7 @@ class BlockScorer {
  private:
   void pack_panel(const ComparedRows& corpus, int64_t begin, int64_t end, int64_t from, int64_t depth);
 
-  simd::ScoreTable table_;
+  const simd::ScoreTable& table_;
   Metric metric_;
   void (*tile_)(const simd::TileOperands&);
   int64_t depth_, max_groups_, groups_ = 0;

@@ -32,7 +32,7 @@ class Scorers {
   }
 
  private:
-  simd::ScoreTable table_;
+  const simd::ScoreTable& table_;
   Metric metric_;
   int64_t queries_, depth_;
   std::vector<std::unique_ptr<BlockScorer>> all_;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/dispatch.h"
+
 namespace semproj {
 namespace {
 
@@ -20,15 +22,6 @@ int64_t padded_topics(int64_t n) {
 }
 
 }  // namespace
-
-simd::TopicTable topic_table_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::topic_table();
-  if (isa == Isa::avx2) return simd::avx2::topic_table();
-#endif
-  (void)isa;
-  return simd::baseline::topic_table();
-}
 
 TopicWords::TopicWords(const MatrixView<const float>& values, int n_threads)
     : n_words_(values.rows),
@@ -54,7 +47,7 @@ void TopicWords::copy_to(const MatrixView<float>& out, int n_threads) const {
 
 DocumentPass::DocumentPass(const TopicWords& words, Isa isa)
     : words_(words),
-      table_(topic_table_for(isa)),
+      table_(simd_table(isa).topics),
       sums_(new_row()),
       wide_(static_cast<size_t>(words.stride())) {}
 
@@ -183,7 +176,7 @@ int64_t TopicCorpus::task_documents() const {
 
 double TopicCorpus::sweep(TopicWords& words, double beta, bool update, int n_threads, Isa isa,
                           const DocumentTask& task) {
-  const simd::TopicTable table = topic_table_for(isa);
+  const simd::TopicTable& table = simd_table(isa).topics;
   if (update) {
     parallel_for(block_count(documents_.n_cols, kWordChunk), n_threads, [&](int64_t chunk, int) {
       const Block mine = block_at(documents_.n_cols, kWordChunk, chunk);

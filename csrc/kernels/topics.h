@@ -40,8 +40,6 @@ namespace semproj {
 
 using simd::TokenSums;
 
-simd::TopicTable topic_table_for(Isa isa);
-
 // phi, word by word, in padded and aligned rows.
 class TopicWords {
  public:
@@ -85,7 +83,7 @@ class DocumentPass {
 
  private:
   const TopicWords& words_;
-  simd::TopicTable table_;
+  const simd::TopicTable& table_;
   AlignedArray<float> sums_;
   std::vector<double> wide_;
 };

@@ -29,7 +29,7 @@ class ListSums {
       : vectors_(vectors),
         d_(d),
         stride_(stride),
-        tables_(tables_for<T>(isa)),
+        tables_(dense_table<T>(isa)),
         block_(aligned_array<T>(static_cast<size_t>(kSummedCells * stride))),
         partial_(aligned_array<T>(static_cast<size_t>(stride))),
         gram_(aligned_array<double>(static_cast<size_t>(stride * stride))),
@@ -62,7 +62,7 @@ class ListSums {
  private:
   const T* vectors_;
   int64_t d_, stride_;
-  Tables<T> tables_;
+  const simd::DenseTable<T>& tables_;
   AlignedArray<T> block_, partial_;
   AlignedArray<double> gram_;
   std::vector<double> sum_;
@@ -71,15 +71,15 @@ class ListSums {
 template <class T>
 class WordDrawer {
  public:
-  WordDrawer(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior, int64_t d,
-             const Draw& draw)
+  WordDrawer(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
+             int64_t d, const Draw& draw)
       : vectors_(vectors),
         lists_(lists),
-        prior_(prior),
+        shared_(shared),
         draw_(draw),
         d_(d),
         stride_(vectors.stride),
-        wide_(tables_for<double>(draw.isa)),
+        wide_(dense_table<double>(draw.isa)),
         sums_(vectors.data, d, vectors.stride, draw.isa),
         system_(aligned_array<double>(static_cast<size_t>(stride_ * stride_))),
         half_(static_cast<size_t>(d * d)),
@@ -89,16 +89,16 @@ class WordDrawer {
   // False when the word's system is not positive definite.
   bool draw(int64_t word) {
     for (int64_t i = 0; i < d_; ++i) {
-      std::copy(prior_.precision + i * d_ + i, prior_.precision + (i + 1) * d_,
+      std::copy(shared_.precision + i * d_ + i, shared_.precision + (i + 1) * d_,
                 system_.get() + i * stride_ + i);
     }
-    std::copy_n(prior_.precision_mean, d_, right_.begin());
+    std::copy_n(shared_.precision_mean, d_, right_.begin());
     for (int64_t list = 0; list < lists_.n_lists; ++list) {
       const int64_t* bounds = lists_.indptr + word * lists_.n_lists + list;
       if (bounds[0] == bounds[1]) continue;
       sums_.add_up(lists_, bounds[0], bounds[1]);
-      const double* map = prior_.maps + list * d_ * d_;
-      if (prior_.diagonal[list]) {
+      const double* map = shared_.maps + list * d_ * d_;
+      if (shared_.diagonal[list]) {
         add_scaled(map);
       } else {
         add_mapped(map);
@@ -123,7 +123,7 @@ class WordDrawer {
   // alpha diag(p) G diag(p), alpha diag(p) s
   void add_scaled(const double* map) {
     for (int64_t i = 0; i < d_; ++i) {
-      const double left = prior_.alpha * map[i * (d_ + 1)];
+      const double left = shared_.alpha * map[i * (d_ + 1)];
       const double* gram = sums_.gram_row(i);
       double* row = system_.get() + i * stride_;
       for (int64_t j = i; j < d_; ++j) row[j] += left * map[j * (d_ + 1)] * gram[j];
@@ -138,24 +138,24 @@ class WordDrawer {
       for (int64_t k = 0; k < d_; ++k) {
         const double m = map[i * d_ + k];
         for (int64_t j = 0; j < d_; ++j) half_[i * d_ + j] += m * sums_.gram(k, j);
-        right_[i] += prior_.alpha * m * sums_.sum()[k];
+        right_[i] += shared_.alpha * m * sums_.sum()[k];
       }
     }
     for (int64_t i = 0; i < d_; ++i) {
       for (int64_t j = i; j < d_; ++j) {
         double product = 0;
         for (int64_t k = 0; k < d_; ++k) product += half_[i * d_ + k] * map[j * d_ + k];
-        system_[i * stride_ + j] += prior_.alpha * product;
+        system_[i * stride_ + j] += shared_.alpha * product;
       }
     }
   }
 
   const MatrixView<T>& vectors_;
   const WordLists<T>& lists_;
-  const WordPrior& prior_;
+  const WordConditional& shared_;
   const Draw& draw_;
   int64_t d_, stride_;
-  Tables<double> wide_;
+  const simd::DenseTable<double>& wide_;
   ListSums<T> sums_;
   AlignedArray<double> system_;
   std::vector<double> half_, right_, least_;
@@ -182,7 +182,7 @@ std::vector<int64_t> tasks_of(const WordLists<T>& lists, const int32_t* words, i
 }  // namespace
 
 template <class T>
-int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior,
+int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
                    const int32_t* words, const int64_t* bounds, int64_t n_classes, const Draw& draw) {
   std::vector<std::unique_ptr<WordDrawer<T>>> workers(static_cast<size_t>(draw.n_threads));
   std::atomic<int64_t> failed{-1};
@@ -190,7 +190,7 @@ int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, cons
     const auto tasks = tasks_of(lists, words, bounds[c], bounds[c + 1], vectors.cols);
     parallel_for(static_cast<int64_t>(tasks.size()) - 1, draw.n_threads, [&](int64_t task, int worker) {
       auto& mine = workers[static_cast<size_t>(worker)];
-      if (!mine) mine = std::make_unique<WordDrawer<T>>(vectors, lists, prior, vectors.cols, draw);
+      if (!mine) mine = std::make_unique<WordDrawer<T>>(vectors, lists, shared, vectors.cols, draw);
       for (int64_t at = tasks[static_cast<size_t>(task)]; at < tasks[static_cast<size_t>(task) + 1]; ++at) {
         if (!mine->draw(words[at])) failed = words[at];
       }
@@ -222,7 +222,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
                int64_t n, double* gram, double* sum, int n_threads, Isa isa) {
   constexpr int64_t kParts = 16;  // summed one by one, so that the sum does not depend on threads
   const int64_t d = vectors.cols, stride = vectors.stride;
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   std::vector<double> grams(static_cast<size_t>(kParts * stride * stride), 0.0);
   std::vector<double> sums(static_cast<size_t>(kParts * stride), 0.0);
   parallel_for(kParts, n_threads, [&](int64_t part, int) {
@@ -263,7 +263,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
 template <class T>
 void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& right, const int32_t* rows,
                    const int32_t* cols, int64_t n, T* out, int n_threads, Isa isa) {
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n, kPairs, task);
     for (int64_t c = mine.begin; c < mine.end; ++c) {
@@ -276,7 +276,7 @@ template <class T>
 Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
                         const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
                         Isa isa) {
-  const Tables<T> tables = tables_for<T>(isa);
+  const simd::DenseTable<T>& tables = dense_table<T>(isa);
   std::vector<Residuals> parts(static_cast<size_t>(block_count(n, kPairs)));  // added in their order
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n, kPairs, task);
@@ -295,8 +295,8 @@ Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const 
 }
 
 #define SEMPROJ_INSTANTIATE(T)                                                                             \
-  template int64_t draw_words(const MatrixView<T>&, const WordLists<T>&, const WordPrior&, const int32_t*, \
-                              const int64_t*, int64_t, const Draw&);                                       \
+  template int64_t draw_words(const MatrixView<T>&, const WordLists<T>&, const WordConditional&,           \
+                              const int32_t*, const int64_t*, int64_t, const Draw&);                       \
   template void list_grams(const MatrixView<const T>&, const WordLists<T>&, int64_t, int64_t,              \
                            const MatrixView<double>&, const MatrixView<double>&, int, Isa);                \
   template void cell_sums(const MatrixView<const T>&, const int32_t*, const int32_t*, const T*, int64_t,   \

@@ -23,16 +23,17 @@
 
 namespace semproj {
 
-// Vectors as rows, `padded(D)` elements of T apart and zero behind D.
+// The neighbours of each word and the values of its cells, as neighbor_lists makes them (bptf_graph.h).
 template <class T>
 struct WordLists {
-  const int64_t* indptr;  // see bptf_graph.h
+  const int64_t* indptr;
   const int32_t* words;
   const T* values;
   int64_t n_lists;
 };
 
-struct WordPrior {
+// What all words' conditionals share.
+struct WordConditional {
   const double* precision;        // Lambda, D x D
   const double* precision_mean;   // Lambda mu
   const double* maps;             // M of each list, D x D: V_i' M V_j is what a cell is about
@@ -47,10 +48,12 @@ struct Draw {
   Isa isa = Isa::baseline;
 };
 
+// Vectors are rows, here and below: `padded(D)` elements of T apart and zero behind D.
+
 // Draws the words of each class in turn; `bounds` has n_classes + 1. Returns the word whose system is not
 // positive definite, or -1.
 template <class T>
-int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordPrior& prior,
+int64_t draw_words(const MatrixView<T>& vectors, const WordLists<T>& lists, const WordConditional& shared,
                    const int32_t* words, const int64_t* bounds, int64_t n_classes, const Draw& draw);
 
 // G and s of one list of words [begin, begin + grams.rows): the upper triangle of G, row by row.

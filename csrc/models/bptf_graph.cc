@@ -9,9 +9,9 @@
 namespace semproj {
 
 template <class T>
-Neighbours<T> neighbour_lists(const std::vector<Cells<T>>& slices, int64_t n_words, int64_t n_lists,
-                              int n_threads) {
-  Neighbours<T> found;
+NeighborLists<T> neighbor_lists(const std::vector<Cells<T>>& slices, int64_t n_words, int64_t n_lists,
+                                int n_threads) {
+  NeighborLists<T> found;
   found.indptr.assign(static_cast<size_t>(n_words * n_lists + 1), 0);
   // Every task reads all cells and writes the lists of its own words: cells are read fast, one after the
   // other.
@@ -42,17 +42,17 @@ Neighbours<T> neighbour_lists(const std::vector<Cells<T>>& slices, int64_t n_wor
   return found;
 }
 
-Classes colour_classes(const int64_t* indptr, const int32_t* neighbours, int64_t n_words) {
+WordClasses color_classes(const int64_t* indptr, const int32_t* neighbors, int64_t n_words) {
   std::vector<int32_t> order(static_cast<size_t>(n_words));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     return indptr[a + 1] - indptr[a] > indptr[b + 1] - indptr[b];
   });
-  std::vector<int32_t> colour(static_cast<size_t>(n_words), -1), taken_by;
+  std::vector<int32_t> color(static_cast<size_t>(n_words), -1), taken_by;
   std::vector<int64_t> sizes;
   for (const int32_t word : order) {
     for (int64_t at = indptr[word]; at < indptr[word + 1]; ++at) {
-      const int32_t theirs = colour[static_cast<size_t>(neighbours[at])];
+      const int32_t theirs = color[static_cast<size_t>(neighbors[at])];
       if (theirs >= 0) taken_by[static_cast<size_t>(theirs)] = word;
     }
     const auto free = std::find_if(taken_by.begin(), taken_by.end(), [&](int32_t by) { return by != word; });
@@ -61,27 +61,26 @@ Classes colour_classes(const int64_t* indptr, const int32_t* neighbours, int64_t
       taken_by.push_back(-1);
       sizes.push_back(0);
     }
-    colour[static_cast<size_t>(word)] = static_cast<int32_t>(mine);
+    color[static_cast<size_t>(word)] = static_cast<int32_t>(mine);
     ++sizes[mine];
   }
-  Classes classes;
+  WordClasses classes;
   classes.bounds.assign(sizes.size() + 1, 0);
   std::partial_sum(sizes.begin(), sizes.end(), classes.bounds.begin() + 1);
   classes.words.resize(static_cast<size_t>(n_words));
   std::vector<int64_t> next(classes.bounds.begin(), classes.bounds.end() - 1);
   for (const int32_t word : order) {  // the longest first, so that none of them comes last
-    const auto c = static_cast<size_t>(colour[static_cast<size_t>(word)]);
+    const auto c = static_cast<size_t>(color[static_cast<size_t>(word)]);
     classes.words[static_cast<size_t>(next[c]++)] = word;
   }
   return classes;
 }
 
-std::pair<std::vector<int32_t>, std::vector<int32_t>> draw_pairs(const PairDraw& draw, int64_t n,
-                                                                 int n_threads) {
+WordPairs draw_pairs(const PairDraw& draw, int64_t n, int n_threads) {
   constexpr int64_t kPairs = 1 << 12;
   constexpr uint32_t kAttempts = 32, kPairDraws = 1;
   std::vector<int32_t> rows(static_cast<size_t>(n)), cols(static_cast<size_t>(n));
-  if (draw.n_known < 2) return {{}, {}};
+  if (draw.n_candidates < 2) return {};
   const auto below = [](uint32_t high, uint32_t low, int64_t bound) {
     const auto unit = static_cast<double>((uint64_t{high} << 20) | (low >> 12)) * 0x1p-52;
     return static_cast<int64_t>(unit * static_cast<double>(bound));
@@ -93,9 +92,9 @@ std::pair<std::vector<int32_t>, std::vector<int32_t>> draw_pairs(const PairDraw&
       for (uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
         const Philox4 r = philox(
             draw.seed, {static_cast<uint32_t>(c), draw.sweep, draw.slice * kAttempts + attempt, kPairDraws});
-        const int64_t first = below(r[0], r[1], draw.n_known);
-        const int64_t second = (first + 1 + below(r[2], r[3], draw.n_known - 1)) % draw.n_known;
-        int32_t i = draw.words[first], j = draw.words[second];
+        const int64_t first = below(r[0], r[1], draw.n_candidates);
+        const int64_t second = (first + 1 + below(r[2], r[3], draw.n_candidates - 1)) % draw.n_candidates;
+        int32_t i = draw.candidates[first], j = draw.candidates[second];
         if (!draw.ordered && i > j) std::swap(i, j);
         const int64_t key = i * draw.n_words + j;
         if (std::binary_search(draw.excluded, draw.excluded + draw.n_excluded, key)) continue;
@@ -116,7 +115,7 @@ std::pair<std::vector<int32_t>, std::vector<int32_t>> draw_pairs(const PairDraw&
   return {std::move(rows), std::move(cols)};
 }
 
-template Neighbours<float> neighbour_lists(const std::vector<Cells<float>>&, int64_t, int64_t, int);
-template Neighbours<double> neighbour_lists(const std::vector<Cells<double>>&, int64_t, int64_t, int);
+template NeighborLists<float> neighbor_lists(const std::vector<Cells<float>>&, int64_t, int64_t, int);
+template NeighborLists<double> neighbor_lists(const std::vector<Cells<double>>&, int64_t, int64_t, int);
 
 }  // namespace semproj

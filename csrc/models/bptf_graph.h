@@ -8,7 +8,6 @@
 // few dozen classes. Time and memory are linear in the cells; both are done anew whenever cells change.
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace semproj {
@@ -26,7 +25,7 @@ struct Cells {
 // Neighbours of each word in each list, in the order of the cells: list l of word i is
 // [indptr[i * n_lists + l], indptr[i * n_lists + l + 1]).
 template <class T>
-struct Neighbours {
+struct NeighborLists {
   std::vector<int64_t> indptr;
   std::vector<int32_t> words;
   std::vector<T> values;
@@ -34,25 +33,25 @@ struct Neighbours {
 
 // Words must be in range.
 template <class T>
-Neighbours<T> neighbour_lists(const std::vector<Cells<T>>& slices, int64_t n_words, int64_t n_lists,
-                              int n_threads);
+NeighborLists<T> neighbor_lists(const std::vector<Cells<T>>& slices, int64_t n_words, int64_t n_lists,
+                                int n_threads);
 
 // Words by class, and where each class begins, and the end.
-struct Classes {
+struct WordClasses {
   std::vector<int32_t> words;
   std::vector<int64_t> bounds;
 };
 
 // `indptr` (n_words + 1) bounds the neighbours of a word in all its lists. The relation must be symmetric.
-Classes colour_classes(const int64_t* indptr, const int32_t* neighbours, int64_t n_words);
+WordClasses color_classes(const int64_t* indptr, const int32_t* neighbors, int64_t n_words);
 
 // Pairs of different words, each drawn by itself: pair c is a function of (seed, sweep, slice, c), and the
-// same one may come twice. Words are out of `words`, in either order or with the smaller one first. A pair
-// (i, j) whose key i * n_words + j is among the sorted `excluded` ones is drawn again, up to 32 times, and
-// then left out.
+// same one may come twice. Words are out of `candidates`, in either order or with the smaller one first. A
+// pair (i, j) whose key i * n_words + j is among the sorted `excluded` ones is drawn again, up to 32 times,
+// and then left out.
 struct PairDraw {
-  const int32_t* words;
-  int64_t n_known, n_words;
+  const int32_t* candidates;
+  int64_t n_candidates, n_words;
   bool ordered;
   const int64_t* excluded;
   int64_t n_excluded;
@@ -60,8 +59,12 @@ struct PairDraw {
   uint32_t sweep, slice;
 };
 
-// Returns the first and the second words.
-std::pair<std::vector<int32_t>, std::vector<int32_t>> draw_pairs(const PairDraw& draw, int64_t n,
-                                                                 int n_threads);
+struct WordPairs {
+  std::vector<int32_t> rows, cols;
+
+  bool operator==(const WordPairs&) const = default;
+};
+
+WordPairs draw_pairs(const PairDraw& draw, int64_t n, int n_threads);
 
 }  // namespace semproj

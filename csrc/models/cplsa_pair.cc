@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/dispatch.h"
+
 namespace semproj {
 namespace {
 
@@ -14,15 +16,6 @@ constexpr double kLargestTilt = 20;         // nats that a token's topic is move
 constexpr int64_t kPatience = 40;           // evaluations in which the gap must have fallen
 constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
-
-simd::RowTable<float> row_table_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::row_table<float>();
-  if (isa == Isa::avx2) return simd::avx2::row_table<float>();
-#endif
-  (void)isa;
-  return simd::baseline::row_table<float>();
-}
 
 AlignedArray<float> zeros(int64_t n) {
   auto row = aligned_array<float>(static_cast<size_t>(n));
@@ -61,8 +54,8 @@ bool solve(std::array<std::array<double, most>, most>& a, std::array<double, mos
 PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
                              Isa isa)
     : coupling_(coupling),
-      table_(topic_table_for(isa)),
-      rows_(row_table_for(isa)),
+      table_(simd_table(isa).topics),
+      rows_(simd_table(isa).float32.rows),
       n_topics_(first.n_topics()),
       stride_(first.stride()),
       sides_{Side(first, isa), Side(second, isa)} {

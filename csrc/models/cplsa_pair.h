@@ -87,8 +87,8 @@ class PairProjector {
 
   Coupling coupling_;
   double weight_ = 0;  // the coupling of this pair, as far as float32 can follow it; 0 with an empty side
-  simd::TopicTable table_;
-  simd::RowTable<float> rows_;
+  const simd::TopicTable& table_;
+  const simd::RowTable<float>& rows_;
   int64_t n_topics_, stride_;
   std::array<Side, 2> sides_;
   AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_step_;

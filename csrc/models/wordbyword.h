@@ -32,7 +32,6 @@ class WordAligner {
   // the null word can be of anything. Copies the sentences.
   WordAligner(const SentencePairs& pairs, int64_t min_cooccurrence, int64_t chunk_cells, Isa isa,
               int n_threads);
-  ~WordAligner();
 
   // One iteration of EM: expectations over all pairs, then new probabilities. Returns the log likelihood
   // under the probabilities before. After an exception the object is of no more use.
@@ -44,6 +43,7 @@ class WordAligner {
              double* exposure);
 
   int32_t n_source() const { return n_source_; }
+  int32_t n_target() const { return n_target_; }
   int64_t n_cells() const { return static_cast<int64_t>(columns_.size()); }
 
   // The cells that are at least this probable.
@@ -63,7 +63,16 @@ class WordAligner {
     std::vector<Group> groups;
     std::vector<int64_t> cuts;  // of the groups into tasks
   };
-  struct Worker;
+  struct Worker {
+    explicit Worker(int64_t n_target) : dense(n_target), sums(n_target), seen(n_target, -1) {}
+
+    std::vector<float> dense;   // zero between words
+    std::vector<double> sums;   // zero between words
+    std::vector<int32_t> seen;  // the last pair with this target word, while cells are looked for
+    std::vector<int32_t> touched;
+    std::vector<float> scratch;
+    std::unique_ptr<HmmPair> hmm;
+  };
 
   void copy_pairs(const SentencePairs& pairs);
   void cut_chunks(int64_t chunk_cells);
@@ -77,7 +86,7 @@ class WordAligner {
   const float* statistics_of(const Chunk& chunk, const Occurrence& occurrence, int64_t n) const;
   void fill(const Chunk& chunk);
   void accumulate(const Chunk& chunk, int64_t n_statistics, double* statistics);
-  void normalise();
+  void normalize();
   Worker& worker(int index);
 
   int64_t n_pairs() const { return static_cast<int64_t>(source_starts_.size()) - 1; }

@@ -23,19 +23,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/dispatch.h"
+
 namespace semproj {
-namespace {
-
-simd::RowTable<float> table_for(Isa isa) {
-#ifdef SEMPROJ_X86_VARIANTS
-  if (isa == Isa::avx512) return simd::avx512::row_table<float>();
-  if (isa == Isa::avx2) return simd::avx2::row_table<float>();
-#endif
-  (void)isa;
-  return simd::baseline::row_table<float>();
-}
-
-}  // namespace
 
 double expect_model1(float* cells, int64_t n, int64_t m, std::vector<float>* scratch) {
   scratch->assign(m, 0.0f);
@@ -57,7 +47,7 @@ double expect_model1(float* cells, int64_t n, int64_t m, std::vector<float>* scr
 }
 
 HmmPair::HmmPair(const JumpClasses& classes, double null_probability, Isa isa)
-    : rows_(table_for(isa)), classes_(classes), p_null_(static_cast<float>(null_probability)) {}
+    : rows_(simd_table(isa).float32.rows), classes_(classes), p_null_(static_cast<float>(null_probability)) {}
 
 void HmmPair::resize(int64_t n, int64_t m) {
   n_ = n;

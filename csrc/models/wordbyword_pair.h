@@ -50,7 +50,7 @@ class HmmPair {
   void backward(float* cells);
   void write_statistics(float* statistics) const;
 
-  simd::RowTable<float> rows_;
+  const simd::RowTable<float>& rows_;
   JumpClasses classes_;
   float p_null_;
   int64_t n_ = 0, m_ = 0, stride_ = 0;

@@ -46,9 +46,9 @@ std::vector<int64_t> cut_blocks(std::span<const DocumentRef> documents) {
 
 struct CountSession::Worker {
   explicit Worker(const CountOptions& options)
-      : tokeniser(options.lowercase, options.replace_errors), ngrams(options.ngram_max) {}
+      : tokenizer(options.lowercase, options.replace_errors), ngrams(options.ngram_max) {}
 
-  Tokeniser tokeniser;
+  Tokenizer tokenizer;
   Ngrams ngrams;
   RowCounter row;
   std::vector<uint32_t> ids;
@@ -105,9 +105,9 @@ void CountSession::count_block(std::span<const DocumentRef> documents, int64_t f
   const uint32_t absent = learning_ ? kDropped : static_cast<uint32_t>(vocabulary_->size());
   const int64_t n_frozen = learning_ ? 0 : vocabulary_->size() + 1;
   for (size_t d = 0; d < documents.size(); ++d) {
-    w.tokeniser.start(documents[d], first + static_cast<int64_t>(d));
+    w.tokenizer.start(documents[d], first + static_cast<int64_t>(d));
     w.ngrams.start();
-    for (Spans words; w.tokeniser.next(&words);) {
+    for (Spans words; w.tokenizer.next(&words);) {
       w.n_words += words.count;
       const Spans spans = w.ngrams.expand(words);
       if (static_cast<int64_t>(w.ids.size()) < spans.count) w.ids.resize(2 * spans.count);

@@ -8,7 +8,7 @@
 
 #include "text/ngrams.h"
 #include "text/rows.h"
-#include "text/tokenise.h"
+#include "text/tokenize.h"
 #include "text/vocabulary.h"
 
 namespace semproj::text {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "text/tokenise.h"
+#include "text/tokenize.h"
 
 namespace semproj::text {
 

@@ -28,11 +28,11 @@ Sequences word_sequences(const Vocabulary& vocabulary, std::span<const DocumentR
   parallel_for(static_cast<int64_t>(parts.size()), n_threads, [&](int64_t task, int) {
     const Block block = block_at(n, kGrain, task);
     Part& part = parts[task];
-    Tokeniser tokeniser(lowercase, replace_errors);
+    Tokenizer tokenizer(lowercase, replace_errors);
     std::vector<uint32_t> found;
     for (int64_t d = block.begin; d < block.end; ++d) {
-      tokeniser.start(documents[d], first_number + d);
-      for (Spans words; tokeniser.next(&words);) {
+      tokenizer.start(documents[d], first_number + d);
+      for (Spans words; tokenizer.next(&words);) {
         if (static_cast<int64_t>(found.size()) < words.count) found.resize(2 * words.count);
         vocabulary.terms.find(words, found.data());
         part.ids.insert(part.ids.end(), found.begin(), found.begin() + words.count);
@@ -42,6 +42,9 @@ Sequences word_sequences(const Vocabulary& vocabulary, std::span<const DocumentR
   });
   Sequences result{{0}, {}};
   result.starts.reserve(n + 1);
+  size_t n_ids = 0;
+  for (const Part& part : parts) n_ids += part.ids.size();
+  result.ids.reserve(n_ids);
   for (Part& part : parts) {
     const auto before = static_cast<int64_t>(result.ids.size());
     for (const int64_t end : part.ends) result.starts.push_back(before + end);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "text/tokenise.h"
+#include "text/tokenize.h"
 #include "text/vocabulary.h"
 
 namespace semproj::text {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tokeniser knows of one code point, and UTF-8 in both directions.
+// What the tokenizer knows of one code point, and UTF-8 in both directions.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 """Compiled kernels. Not a public interface: use semproj.kernels."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,11 @@ _Array = np.ndarray[Any, Any]
 _IsaName = Literal["baseline", "avx2", "avx512"]
 
 class _Pybind11Type(type): ...
+
+class _Result(metaclass=_Pybind11Type):
+    """Made by kernels, not by Python."""
+
+    def __init__(self, *args: NoReturn, **kwargs: NoReturn) -> None: ...
 
 __version__: str
 UNICODE_VERSION: str
@@ -22,6 +27,14 @@ def has_blas() -> bool: ...
 
 class Csr(metaclass=_Pybind11Type):
     def __init__(self, indptr: _Array, indices: _Array, data: _Array, n_cols: int) -> None: ...
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def indices(self) -> _Array: ...
+    @property
+    def data(self) -> _Array: ...
+    @property
+    def n_cols(self) -> int: ...
 
 class Weighting(metaclass=_Pybind11Type):
     def __init__(
@@ -53,28 +66,45 @@ def sparse_gram(rows: Csr, columns: Csr, alpha: float, out: _Array, n_threads: i
 def cholesky(a: _Array, n_threads: int) -> int: ...
 def solve_lower(l: _Array, transpose: bool, b: _Array, n_threads: int) -> None: ...
 def mirror_lower(a: _Array, n_threads: int) -> None: ...
-def top_k(
-    queries: _Array, corpus: _Array, k: int, metric: str, n_threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
+class TopK(_Result):
+    @property
+    def indices(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def scores(self) -> npt.NDArray[np.float32]: ...
+
+class GoldRanks(_Result):
+    @property
+    def nearer(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def tied(self) -> npt.NDArray[np.int64]: ...
+
+class TrueRanks(_Result):
+    @property
+    def forward(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def backward(self) -> npt.NDArray[np.int64]: ...
+
+def top_k(queries: _Array, corpus: _Array, k: int, metric: str, n_threads: int) -> TopK: ...
 def gold_ranks(
     queries: _Array, corpus: _Array, rivals: int, starts: _Array, rows: _Array, metric: str, n_threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
-def true_ranks(
-    a: _Array, b: _Array, metric: str, n_threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+) -> GoldRanks: ...
+def true_ranks(a: _Array, b: _Array, metric: str, n_threads: int) -> TrueRanks: ...
 def padded(n_components: int) -> int: ...
+
+class SharedSystem(metaclass=_Pybind11Type):
+    def __init__(
+        self,
+        factors: _Array,
+        whitened: _Array | None,
+        inverse: _Array | None,
+        matrix: _Array,
+        least_eigenvalue: float,
+        missing_weight: float,
+    ) -> None: ...
+
 def solve_rows(
-    x: Csr,
-    weights: _Array | None,
-    factors: _Array,
-    whitened: _Array | None,
-    inverse: _Array | None,
-    matrix: _Array,
-    least_eigenvalue: float,
-    missing_weight: float,
-    out: _Array,
-    longest_short: int,
-    n_threads: int,
+    x: Csr, weights: _Array | None, shared: SharedSystem, out: _Array, longest_short: int, n_threads: int
 ) -> float: ...
 def table_gram(factors: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
 def tall_cross(a: _Array, b: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
@@ -89,6 +119,12 @@ def fold_fibres(
     n_threads: int,
 ) -> None: ...
 def fill_normal(out: _Array, key: int, stream: int, n_threads: int) -> None: ...
+
+class WordSequences(_Result):
+    @property
+    def starts(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def ids(self) -> npt.NDArray[np.int32]: ...
 
 class Vocabulary(metaclass=_Pybind11Type):
     def __init__(self, terms: _Array, term_offsets: _Array) -> None: ...
@@ -105,7 +141,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    ) -> Csr: ...
     def sequences(
         self,
         documents: list[Any],
@@ -113,7 +149,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    ) -> WordSequences: ...
 
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
@@ -127,7 +163,7 @@ class CountSession(metaclass=_Pybind11Type):
     ) -> None: ...
     def add(self, documents: list[Any], first_document_number: int) -> None: ...
     def choose(self, drop_top: int, max_features: int | None, min_count: int) -> None: ...
-    def rows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    def rows(self) -> Csr: ...
     @property
     def n_documents(self) -> int: ...
     @property
@@ -138,9 +174,14 @@ class CountSession(metaclass=_Pybind11Type):
     def term_counts(self) -> npt.NDArray[np.int64]: ...
 
 def take_batch(iterator: Iterator[Any], max_characters: int, max_documents: int) -> list[Any]: ...
-def multiply_sparse(
-    x: Csr, indptr: _Array, indices: _Array, data: _Array, n_cols: int, n_threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], _Array]: ...
+def multiply_sparse(x: Csr, matrix: Csr, n_threads: int) -> Csr: ...
+
+class AlignedSentences(_Result):
+    @property
+    def beads(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def scores(self) -> npt.NDArray[np.float32]: ...
+
 def align_lengths(
     source_starts: _Array,
     source_lengths: _Array,
@@ -151,7 +192,15 @@ def align_lengths(
     skip: float,
     band: int,
     n_threads: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+) -> AlignedSentences: ...
+
+class HmmExpectations(_Result):
+    @property
+    def log_likelihood(self) -> float: ...
+    @property
+    def counts(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def exposure(self) -> npt.NDArray[np.float64]: ...
 
 class WordAligner(metaclass=_Pybind11Type):
     def __init__(
@@ -169,21 +218,41 @@ class WordAligner(metaclass=_Pybind11Type):
         n_threads: int,
     ) -> None: ...
     def model1(self) -> float: ...
-    def hmm(
-        self, jumps: _Array, null_probability: float
-    ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def hmm(self, jumps: _Array, null_probability: float) -> HmmExpectations: ...
     @property
     def n_cells(self) -> int: ...
-    def cells(
-        self, min_probability: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
+    def cells(self, min_probability: float) -> Csr: ...
 
-def neighbour_lists(
-    slices: Sequence[tuple[_Array, _Array, _Array, int, int]], n_words: int, n_lists: int, n_threads: int
-) -> tuple[_Array, _Array, _Array]: ...
-def colour_classes(indptr: _Array, words: _Array) -> tuple[_Array, _Array]: ...
+class SliceCells(metaclass=_Pybind11Type):
+    def __init__(self, rows: _Array, cols: _Array, values: _Array, row_list: int, col_list: int) -> None: ...
+
+class NeighborLists(_Result):
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def words(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def values(self) -> _Array: ...
+    @property
+    def n_lists(self) -> int: ...
+
+class WordClasses(metaclass=_Pybind11Type):
+    def __init__(self, words: _Array, bounds: _Array) -> None: ...
+    @property
+    def words(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def bounds(self) -> npt.NDArray[np.int64]: ...
+
+class WordPairs(_Result):
+    @property
+    def rows(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def cols(self) -> npt.NDArray[np.int32]: ...
+
+def neighbor_lists(slices: Sequence[SliceCells], n_words: int, n_lists: int, n_threads: int) -> NeighborLists: ...
+def color_classes(indptr: _Array, words: _Array) -> WordClasses: ...
 def draw_pairs(
-    words: _Array,
+    candidates: _Array,
     n_words: int,
     n: int,
     ordered: bool,
@@ -192,14 +261,31 @@ def draw_pairs(
     sweep: int,
     slice: int,
     n_threads: int,
-) -> tuple[_Array, _Array]: ...
+) -> WordPairs: ...
+
+class WordConditional(metaclass=_Pybind11Type):
+    def __init__(
+        self, precision: _Array, precision_mean: _Array, maps: _Array, diagonal: _Array, alpha: float
+    ) -> None: ...
+
+class CellSums(_Result):
+    @property
+    def gram(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def sum(self) -> npt.NDArray[np.float64]: ...
+
+class Residuals(_Result):
+    @property
+    def squares(self) -> float: ...
+    @property
+    def sizes(self) -> float: ...
+
 def draw_words(
     vectors: _Array,
     n_components: int,
-    lists: tuple[_Array, _Array, _Array],
-    n_lists: int,
-    prior: tuple[_Array, _Array, _Array, _Array, float],
-    classes: tuple[_Array, _Array],
+    lists: NeighborLists,
+    conditional: WordConditional,
+    classes: WordClasses,
     seed: int,
     sweep: int,
     n_threads: int,
@@ -207,8 +293,7 @@ def draw_words(
 def list_grams(
     vectors: _Array,
     n_components: int,
-    lists: tuple[_Array, _Array, _Array],
-    n_lists: int,
+    lists: NeighborLists,
     list: int,
     begin: int,
     grams: _Array,
@@ -217,11 +302,11 @@ def list_grams(
 ) -> None: ...
 def cell_sums(
     vectors: _Array, n_components: int, rows: _Array, cols: _Array, values: _Array, n_threads: int
-) -> tuple[_Array, _Array]: ...
+) -> CellSums: ...
 def pair_products(left: _Array, right: _Array, rows: _Array, cols: _Array, n_threads: int) -> _Array: ...
 def residual_sums(
     left: _Array, right: _Array, rows: _Array, cols: _Array, values: _Array, n_threads: int
-) -> tuple[float, float]: ...
+) -> Residuals: ...
 
 class TopicWords(metaclass=_Pybind11Type):
     def __init__(self, values: _Array, n_threads: int) -> None: ...
@@ -229,6 +314,18 @@ class TopicWords(metaclass=_Pybind11Type):
 
 class TopicCorpus(metaclass=_Pybind11Type):
     def __init__(self, x: Csr, view_starts: Sequence[int], n_topics: int, group: int, n_threads: int) -> None: ...
+
+class TopicObjective(_Result):
+    @property
+    def log_likelihood(self) -> float: ...
+    @property
+    def log_prior(self) -> float: ...
+
+class TokenSums(_Result):
+    @property
+    def log_likelihood(self) -> float: ...
+    @property
+    def mass(self) -> float: ...
 
 def plsa_sweep(
     corpus: TopicCorpus,
@@ -238,9 +335,24 @@ def plsa_sweep(
     beta: float,
     update: bool,
     n_threads: int,
-) -> tuple[float, float]: ...
+) -> TopicObjective: ...
 def fold_in(x: Csr, words: TopicWords, alpha: float, iterations: int, out: _Array, n_threads: int) -> None: ...
-def token_likelihood(x: Csr, words: TopicWords, theta: _Array, n_threads: int) -> tuple[float, float]: ...
+def token_likelihood(x: Csr, words: TopicWords, theta: _Array, n_threads: int) -> TokenSums: ...
+
+class Coupling(metaclass=_Pybind11Type):
+    def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int) -> None: ...
+
+class CoupledSweep(_Result):
+    @property
+    def log_likelihood(self) -> float: ...
+    @property
+    def log_prior(self) -> float: ...
+    @property
+    def evaluations(self) -> int: ...
+
+class PairSide(metaclass=_Pybind11Type):
+    def __init__(self, documents: Csr, words: TopicWords, theta: _Array, fractions: _Array) -> None: ...
+
 def cplsa_sweep(
     corpus: TopicCorpus,
     words: TopicWords,
@@ -250,28 +362,16 @@ def cplsa_sweep(
     converged: _Array,
     alpha: float,
     beta: float,
-    coupling: float,
-    l2: bool,
-    tol: float,
-    max_evaluations: int,
+    coupling: Coupling,
     update: bool,
     n_threads: int,
-) -> tuple[float, float, int]: ...
+) -> CoupledSweep: ...
 def project_posteriors(
-    first: Csr,
-    second: Csr,
-    first_words: TopicWords,
-    second_words: TopicWords,
-    first_theta: _Array,
-    second_theta: _Array,
+    first: PairSide,
+    second: PairSide,
     multipliers: _Array,
-    first_fractions: _Array,
-    second_fractions: _Array,
     gaps: _Array,
     evaluations: _Array,
-    coupling: float,
-    l2: bool,
-    tol: float,
-    max_evaluations: int,
+    coupling: Coupling,
     n_threads: int,
 ) -> None: ...

@@ -152,10 +152,10 @@ def align_sentences(
         raise ValueError(f"target_documents: expected {len(source)} like source_documents, got {len(target)}")
     if ratio is None:
         ratio = _usual_ratio(source, target)
-    beads, scores = _core.align_lengths(
+    found = _core.align_lengths(
         *_lengths(source), *_lengths(target), ratio, variance, skip_probability, band, threads
     )
-    return SentenceAlignment(source, target, beads, scores)
+    return SentenceAlignment(source, target, found.beads, found.scores)
 
 
 def _sentences(documents: Any, name: str) -> list[list[str]]:

@@ -13,7 +13,7 @@ from . import _core
 from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import check_integer, core_csr
+from ._common.validation import check_integer, core_csr, scipy_csr
 from .lsa import LSA
 from .text import Document, TermCounter, iter_batches
 from .weighting import TermWeighting, TfIdf
@@ -180,23 +180,24 @@ def count_contexts(documents: Iterable[Document], counter: TermCounter, *, windo
     counter.fit(documents)
     n_words = len(counter.get_feature_names_out())
     right = sp.csr_matrix((n_words, n_words))
-    for starts, ids in _chunks(documents, counter):
-        right = right + _right_contexts(starts, ids, n_words, window, resolve_threads(counter.n_threads))
+    for chunk in _chunks(documents, counter):
+        right = right + _right_contexts(chunk, n_words, window, resolve_threads(counter.n_threads))
     both = (right + right.T).tocsr()
     both.sort_indices()
     return both
 
 
-def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[tuple[Array, Array]]:
-    """Yield the starts of documents and the columns of their words in order; documents are never cut."""
+def _chunks(documents: Iterable[Document], counter: TermCounter) -> Iterator[_core.WordSequences]:
+    """Yield the columns of the documents' words in order; documents are never cut."""
     options, number = {"n_threads": resolve_threads(counter.n_threads), **counter._reading()}, 0
     for batch in iter_batches(documents, max_characters=6 * _CHUNK):
         yield counter._fitted().sequences(batch, first_document_number=number, **options)
         number += len(batch)
 
 
-def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, threads: int) -> sp.csr_matrix:
+def _right_contexts(chunk: _core.WordSequences, n_words: int, window: int, threads: int) -> sp.csr_matrix:
     """Count pairs of a word and one up to `window` places to its right, in the same document."""
+    starts, ids = chunk.starts, chunk.ids
     # A gap after each document keeps windows from reaching into the next.
     places = np.arange(len(ids)) + np.repeat(np.arange(len(starts) - 1) * window, np.diff(starts))
     line = np.full(len(ids) + len(starts) * window, n_words, np.int32)
@@ -209,9 +210,8 @@ def _right_contexts(starts: Array, ids: Array, n_words: int, window: int, thread
     words = sp.csr_matrix((ones, line[places], np.arange(len(places) + 1)), shape=(len(places), n_words))
     occurrences = core_csr(words.T.tocsr())
     neighbors = windows[known]
-    weights = np.ones(len(neighbors), np.float32)
-    found = _core.multiply_sparse(occurrences, indptr, neighbors, weights, n_words, threads)
-    return sp.csr_matrix((found[2], found[1], found[0]), shape=(n_words, n_words), copy=False)
+    contexts = _core.Csr(indptr, neighbors, np.ones(len(neighbors), np.float32), n_words)
+    return scipy_csr(_core.multiply_sparse(occurrences, contexts, threads))
 
 
 def _scale_to_unit_length(rows: sp.csr_matrix) -> None:

@@ -275,7 +275,13 @@ def _coupled_sweep(
     update: bool = False,
 ) -> tuple[float, int]:
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
-    likelihood, prior, evaluations = _core.cplsa_sweep(
+    coupling = _core.Coupling(
+        weight=float(model.coupling),
+        l2=model.norm == "l2",
+        tol=_sweep_tol(model) if tol is None else tol,
+        max_evaluations=int(model.max_projection_iter),
+    )
+    found = _core.cplsa_sweep(
         corpus,
         words,
         pairs.theta,
@@ -284,14 +290,11 @@ def _coupled_sweep(
         pairs.converged,
         float(model.alpha),
         float(model.beta),
-        float(model.coupling),
-        model.norm == "l2",
-        _sweep_tol(model) if tol is None else tol,
-        int(model.max_projection_iter),
+        coupling,
         update,
         resolve_threads(model.n_threads),
     )
-    return likelihood + prior, evaluations
+    return found.log_likelihood + found.log_prior, found.evaluations
 
 
 def _sweep_tol(model: CPLSA) -> float:

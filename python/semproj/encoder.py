@@ -15,7 +15,6 @@ from ._common.types import Array
 from ._common.validation import check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
-from .text._counter import as_matrix
 from .weighting import TermWeighting
 
 __all__ = ["Encoder"]
@@ -88,14 +87,14 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         """
         weighting = self._check_parts()
         dtype = self.model._output_dtype(self.storage)
-        n_features, n_components = self.model.components_.shape[::-1]
+        n_components = self.n_components
         size = len(documents) if isinstance(documents, Sized) else None
         if out is not None and size is None:
             raise ValueError("out: documents without a length cannot fill a given array")
         result = None if size is None else check_out(out, (size, n_components), dtype)
         pieces, done = [], 0
         for batch in iter_batches(documents):
-            counts = as_matrix(self.counter._count(batch, first_document_number=done), n_features)
+            counts = self.counter._count(batch, first_document_number=done)
             if result is not None and done + len(batch) > len(result):
                 raise ValueError("documents: grew while they were read")
             target = None if result is None else result[done : done + len(batch)]

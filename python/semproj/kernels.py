@@ -313,21 +313,17 @@ def project_posteriors(
     fractions1, fractions2 = np.empty(shape, np.float32), np.empty(shape, np.float32)
     gaps, evaluations = np.empty(shape[0]), np.empty(shape[0], np.int64)
     _core.project_posteriors(
-        counts[0],
-        counts[1],
-        words1,
-        words2,
-        thetas[0],
-        thetas[1],
+        _core.PairSide(counts[0], words1, thetas[0], fractions1),
+        _core.PairSide(counts[1], words2, thetas[1], fractions2),
         multipliers,
-        fractions1,
-        fractions2,
         gaps,
         evaluations,
-        coupling,
-        norm == "l2",
-        min(tol, EQUAL_FRACTIONS) if np.isinf(coupling) else tol,
-        max_iter,
+        _core.Coupling(
+            weight=coupling,
+            l2=norm == "l2",
+            tol=min(tol, EQUAL_FRACTIONS) if np.isinf(coupling) else tol,
+            max_evaluations=max_iter,
+        ),
         threads,
     )
     return multipliers, fractions1, fractions2, gaps, evaluations

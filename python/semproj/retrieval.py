@@ -98,7 +98,8 @@ def top_k(
 
         found = interruptible(nearest, metric, left, right, k, threads)
         return cast("tuple[Int64, Float32]", found)
-    return _core.top_k(left, right, k, metric, threads)
+    best = _core.top_k(left, right, k, metric, threads)
+    return best.indices, best.scores
 
 
 def true_ranks(
@@ -152,7 +153,8 @@ def true_ranks(
         check_finite(second, "B")
         ranks = interruptible(partner_ranks, metric, first, second, threads)
         return cast("tuple[Int64, Int64]", ranks)
-    return _core.true_ranks(first, second, metric, threads)
+    both = _core.true_ranks(first, second, metric, threads)
+    return both.forward, both.backward
 
 
 def gold_ranks(
@@ -214,7 +216,8 @@ def gold_ranks(
 
         counts = interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
         return cast("tuple[Int64, Int64]", counts)
-    return _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
+    found = _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
+    return found.nearer, found.tied
 
 
 def _comparable(queries: npt.ArrayLike, corpus: npt.ArrayLike, metric: Metric) -> tuple[Float32, Float32]:

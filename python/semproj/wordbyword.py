@@ -16,7 +16,15 @@ from . import _core
 from ._common.persistence import Persistent
 from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import as_csr, check_integer, check_real, check_sparse, core_csr, keeps_previous_fit
+from ._common.validation import (
+    as_csr,
+    check_integer,
+    check_real,
+    check_sparse,
+    core_csr,
+    keeps_previous_fit,
+    scipy_csr,
+)
 from .alignment import SentenceAlignment, SentenceDocument, align_sentences
 from .text import MultiTermCounter, TermCounter, iter_batches
 
@@ -220,17 +228,13 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         n, n_out = self.translation_.shape
         if X.shape[1] != n:
             raise ValueError(f"X: has {X.shape[1]} columns, the model translates {n} terms")
-        indptr, indices, data = _core.multiply_sparse(
-            core_csr(X),
+        matrix = _core.Csr(
             np.ascontiguousarray(self.translation_.indptr, np.int64),
             np.ascontiguousarray(self.translation_.indices, np.int32),
             np.ascontiguousarray(self.translation_.data, np.float32),
             n_out,
-            resolve_threads(self.n_threads),
         )
-        rows = sp.csr_matrix((data, indices, indptr), shape=(X.shape[0], n_out), copy=False)
-        rows.has_canonical_format = True
-        return rows
+        return scipy_csr(_core.multiply_sparse(core_csr(X), matrix, resolve_threads(self.n_threads)))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the target terms in the order of their columns; `input_features` is ignored."""
@@ -254,11 +258,11 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             shared = np.full(k, 1.0 / k)
             jumps = np.broadcast_to(shared.astype(np.float32), (n_source + 1, k))
             while len(likelihoods) < self.hmm_iter and not _converged(likelihoods, self.hmm_tol):
-                value, counts, exposure = aligner.hmm(np.ascontiguousarray(jumps), self.null_probability)
-                likelihoods.append(_finite(value, "HMM", len(likelihoods)))
-                shared = _shared_jumps(counts, exposure)
+                found = aligner.hmm(np.ascontiguousarray(jumps), self.null_probability)
+                likelihoods.append(_finite(found.log_likelihood, "HMM", len(likelihoods)))
+                shared = _shared_jumps(found.counts, found.exposure)
                 smoothing = self.smoothing if self.word_dependent else None
-                jumps = _word_jumps(shared, counts, exposure, smoothing)
+                jumps = _word_jumps(shared, found.counts, found.exposure, smoothing)
                 bar.update(1)
             self.hmm_log_likelihood_ = np.array(likelihoods)
             self.jump_weights_ = shared
@@ -373,12 +377,13 @@ def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:
         session.add(batch, session.n_documents)
     session.choose(0, None, 1)
     vocabulary = session.vocabulary
-    starts, ids, n = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
+    starts, ids, n, number = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0, 0
     for batch in iter_batches(texts):
-        some_starts, some_ids = vocabulary.sequences(batch, first_document_number=len(starts), **options)
-        starts.append(some_starts[1:] + n)
-        ids.append(some_ids)
-        n += len(some_ids)
+        some = vocabulary.sequences(batch, first_document_number=number, **options)
+        starts.append(some.starts[1:] + n)
+        ids.append(some.ids)
+        n += len(some.ids)
+        number += len(batch)
     return _Words(vocabulary.term_list(), np.concatenate(starts), np.concatenate(ids))
 
 
@@ -419,15 +424,14 @@ def _columns(terms: list[str], counter: TermCounter) -> npt.NDArray[np.int64]:
     return np.fromiter((column.get(term, -1) for term in terms), np.int64, len(terms))
 
 
-def _restricted(cells: tuple[Array, Array, Array], words: list[_Words], counters: tuple[TermCounter, ...]) -> Any:
+def _restricted(cells: _core.Csr, words: list[_Words], counters: tuple[TermCounter, ...]) -> Any:
     """Keep the translations between terms that have columns, out of those between all words."""
-    starts, targets, values = cells
-    lengths = np.diff(starts)[: len(words[0].terms)]  # leaves out the null word's
-    values = values[: lengths.sum()].astype(np.float64)
+    lengths = np.diff(cells.indptr)[: len(words[0].terms)]  # leaves out the null word's
+    values = cells.data[: lengths.sum()].astype(np.float64)
     source_of, target_of = (_columns(w.terms, counter) for w, counter in zip(words, counters, strict=True))
     sources = np.repeat(np.arange(len(lengths)), lengths)
     values /= np.bincount(sources, values, len(lengths))[sources]
-    row, column = source_of[sources], target_of[targets[: len(values)]]
+    row, column = source_of[sources], target_of[cells.indices[: len(values)]]
     kept = (row >= 0) & (column >= 0)
     told = np.zeros(len(counters[0].vocabulary_), bool)
     told[source_of[(lengths > 0) & (source_of >= 0)]] = True

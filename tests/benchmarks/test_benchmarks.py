@@ -309,8 +309,8 @@ def test_bptf_makes_lists_of_words_anew_only_where_cells_are_drawn(monkeypatch):
     from semproj import _core
 
     made = []
-    original = _core.colour_classes
-    monkeypatch.setattr(_core, "colour_classes", lambda *lists: made.append(lists) or original(*lists))
+    original = _core.color_classes
+    monkeypatch.setattr(_core, "color_classes", lambda *lists: made.append(lists) or original(*lists))
     options = Options(threads=(1,), size="tiny")
     plain, redrawn = list(bptf.bptf(options))[:2]
     assert (plain.name, redrawn.name) == ("bptf_sweep", "bptf_redrawn")

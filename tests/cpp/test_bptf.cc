@@ -61,7 +61,7 @@ struct Band {
 };
 
 template <class T>
-WordLists<T> view_of(const Neighbours<T>& lists, int64_t n_lists) {
+WordLists<T> view_of(const NeighborLists<T>& lists, int64_t n_lists) {
   return {lists.indptr.data(), lists.words.data(), lists.values.data(), n_lists};
 }
 
@@ -103,13 +103,13 @@ struct Chain {
   static constexpr int64_t kLists = 4;
   int64_t n, d;
   Band<T> first, second, third;
-  Neighbours<T> lists;
+  NeighborLists<T> lists;
   std::vector<double> precision, precision_mean, maps;
   std::vector<unsigned char> diagonal{1, 1, 0, 0};
 
   Chain(int64_t words, int64_t components, int64_t reach)
       : n(words), d(components), first(n, reach, 1), second(n, 1, 2), third(n, 3, 3) {
-    lists = neighbour_lists<T>({first.cells(0, 0), second.cells(1, 1), third.cells(2, 3)}, n, kLists, 2);
+    lists = neighbor_lists<T>({first.cells(0, 0), second.cells(1, 1), third.cells(2, 3)}, n, kLists, 2);
     precision.assign(static_cast<size_t>(d * d), 0.25);
     for (int64_t i = 0; i < d; ++i) {
       precision[i * d + i] = 2.0 + static_cast<double>(i);
@@ -125,7 +125,7 @@ struct Chain {
       }
     }
   }
-  WordPrior prior(double alpha) const {
+  WordConditional conditional(double alpha) const {
     return {precision.data(), precision_mean.data(), maps.data(), diagonal.data(), alpha};
   }
 
@@ -160,9 +160,9 @@ void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance) {
     const Draw draw{11, 3, 2, isa};
     const int32_t words[] = {static_cast<int32_t>(n / 2), 0};
     const int64_t bounds[] = {0, 1, 2};
-    CHECK_EQUAL(
-        draw_words<T>(vectors.view(), view_of(chain.lists, 4), chain.prior(alpha), words, bounds, 2, draw),
-        -1);
+    CHECK_EQUAL(draw_words<T>(vectors.view(), view_of(chain.lists, 4), chain.conditional(alpha), words,
+                              bounds, 2, draw),
+                -1);
     Vectors<T> seen = before;  // what each draw was given
     for (const int32_t word : words) {
       const std::vector<double> expected = chain.expected(seen, word, alpha, draw);
@@ -183,20 +183,20 @@ TEST(lists_by_hand) {
   const double values[] = {0.5, -1.0}, other[] = {3.0};
   for (const int n_threads : {1, 2, 7}) {
     const auto found =
-        neighbour_lists<double>({{rows, cols, values, 2, 0, 0}, {from, to, other, 1, 1, 2}}, 4, 3, n_threads);
+        neighbor_lists<double>({{rows, cols, values, 2, 0, 0}, {from, to, other, 1, 1, 2}}, 4, 3, n_threads);
     CHECK((found.indptr == std::vector<int64_t>{0, 1, 1, 2, 4, 5, 5, 6, 6, 6, 6, 6, 6}));
     CHECK((found.words == std::vector<int32_t>{1, 1, 0, 2, 0, 1}));
     CHECK((found.values == std::vector<double>{0.5, 3.0, 0.5, -1.0, 3.0, -1.0}));
   }
 }
 
-TEST(classes_have_no_neighbours) {
+TEST(classes_have_no_neighbors) {
   const int64_t n = 200;
   const Band<float> near(n, 4, 1), far(n, 1, 2);
-  const auto lists = neighbour_lists<float>({near.cells(0, 0), far.cells(1, 2)}, n, 3, 2);
+  const auto lists = neighbor_lists<float>({near.cells(0, 0), far.cells(1, 2)}, n, 3, 2);
   std::vector<int64_t> indptr;
   for (int64_t i = 0; i <= n; ++i) indptr.push_back(lists.indptr[i * 3]);
-  const Classes classes = colour_classes(indptr.data(), lists.words.data(), n);
+  const WordClasses classes = color_classes(indptr.data(), lists.words.data(), n);
   CHECK_EQUAL(classes.bounds.front(), 0);
   CHECK_EQUAL(classes.bounds.back(), n);
   CHECK_EQUAL(std::set<int32_t>(classes.words.begin(), classes.words.end()).size(), size_t{200});
@@ -215,13 +215,13 @@ TEST(classes_have_no_neighbours) {
 TEST(classes_by_hand) {
   // A star has two classes, its centre first; words without neighbours are in the first.
   const int64_t indptr[] = {0, 1, 1, 4, 5, 6};
-  const int32_t neighbours[] = {2, 0, 3, 4, 2, 2};
-  const Classes star = colour_classes(indptr, neighbours, 5);
+  const int32_t neighbors[] = {2, 0, 3, 4, 2, 2};
+  const WordClasses star = color_classes(indptr, neighbors, 5);
   CHECK((star.bounds == std::vector<int64_t>{0, 2, 5}));
   CHECK((star.words == std::vector<int32_t>{2, 1, 0, 3, 4}));
   const int64_t none[] = {0, 0, 0};
-  CHECK((colour_classes(none, nullptr, 2).bounds == std::vector<int64_t>{0, 2}));
-  CHECK((colour_classes(none, nullptr, 0).bounds == std::vector<int64_t>{0}));
+  CHECK((color_classes(none, nullptr, 2).bounds == std::vector<int64_t>{0, 2}));
+  CHECK((color_classes(none, nullptr, 0).bounds == std::vector<int64_t>{0}));
 }
 
 TEST(pairs_are_different_words_that_are_not_excluded) {
@@ -230,10 +230,12 @@ TEST(pairs_are_different_words_that_are_not_excluded) {
   const int64_t n = 20000;  // several tasks
   for (const bool ordered : {false, true}) {
     const PairDraw draw{words, 4, 10, ordered, excluded, 2, 3, 5, 0};
-    const auto [rows, cols] = draw_pairs(draw, n, 1);
-    CHECK_EQUAL(rows.size(), static_cast<size_t>(n));
+    const WordPairs pairs = draw_pairs(draw, n, 1);
+    CHECK_EQUAL(pairs.rows.size(), static_cast<size_t>(n));
     std::vector<int64_t> counts(100);
-    for (size_t c = 0; c < rows.size(); ++c) ++counts[static_cast<size_t>(rows[c] * 10 + cols[c])];
+    for (size_t c = 0; c < pairs.rows.size(); ++c) {
+      ++counts[static_cast<size_t>(pairs.rows[c] * 10 + pairs.cols[c])];
+    }
     for (const int32_t i : words) {
       for (const int32_t j : words) {
         const int64_t key = i * 10 + j;
@@ -243,14 +245,14 @@ TEST(pairs_are_different_words_that_are_not_excluded) {
         CHECK_NEAR(static_cast<double>(counts[static_cast<size_t>(key)]), mean, 6 * std::sqrt(mean));
       }
     }
-    CHECK(draw_pairs(draw, n, 3) == std::make_pair(rows, cols));
+    CHECK(draw_pairs(draw, n, 3) == pairs);
     PairDraw later = draw;
     later.sweep = 6;
-    CHECK(draw_pairs(later, n, 1) != std::make_pair(rows, cols));
+    CHECK(draw_pairs(later, n, 1) != pairs);
   }
-  CHECK(draw_pairs({words, 1, 10, false, nullptr, 0, 3, 5, 0}, 5, 1).first.empty());
+  CHECK(draw_pairs({words, 1, 10, false, nullptr, 0, 3, 5, 0}, 5, 1).rows.empty());
   const int64_t all[] = {1 * 10 + 4};
-  CHECK(draw_pairs({words, 2, 10, false, all, 1, 3, 5, 0}, 5, 1).first.empty());
+  CHECK(draw_pairs({words, 2, 10, false, all, 1, 3, 5, 0}, 5, 1).rows.empty());
 }
 
 TEST(a_word_by_hand) {
@@ -261,13 +263,13 @@ TEST(a_word_by_hand) {
   vectors[stride] = 4;
   vectors[2 * stride] = 1;
   const int64_t indptr[] = {0, 2, 3, 4}, bounds[] = {0, 1};
-  const int32_t neighbours[] = {1, 2, 0, 0}, word[] = {0};
+  const int32_t neighbors[] = {1, 2, 0, 0}, word[] = {0};
   const double values[] = {0.5, -1.0, 0.5, -1.0}, precision[] = {2.0}, precision_mean[] = {6.0},
                map[] = {2.0};
   const unsigned char diagonal[] = {1};
-  const WordLists<double> lists{indptr, neighbours, values, 1};
-  const WordPrior prior{precision, precision_mean, map, diagonal, 0.1};
-  CHECK_EQUAL(draw_words<double>({vectors.data(), 3, 1, stride}, lists, prior, word, bounds, 1, {9, 4}), -1);
+  const WordLists<double> lists{indptr, neighbors, values, 1};
+  const WordConditional shared{precision, precision_mean, map, diagonal, 0.1};
+  CHECK_EQUAL(draw_words<double>({vectors.data(), 3, 1, stride}, lists, shared, word, bounds, 1, {9, 4}), -1);
   const double noise = philox_normals(9, {0, 4, 0, 0})[0];
   CHECK_NEAR(vectors[0], 6.2 / 8.8 + noise / std::sqrt(8.8), 1e-14);
 }
@@ -285,12 +287,12 @@ TEST(a_system_that_is_not_definite_is_named) {
   const Chain<double> chain(12, 3, 2);
   std::vector<double> negative(9, 0.0);
   for (int i = 0; i < 3; ++i) negative[static_cast<size_t>(4 * i)] = -1000.0;
-  WordPrior prior = chain.prior(1.0);
-  prior.precision = negative.data();
+  WordConditional shared = chain.conditional(1.0);
+  shared.precision = negative.data();
   Vectors<double> vectors(12, 3, 1);
   const int32_t words[] = {5};
   const int64_t bounds[] = {0, 1};
-  CHECK_EQUAL(draw_words<double>(vectors.view(), view_of(chain.lists, 4), prior, words, bounds, 1, {1, 1}),
+  CHECK_EQUAL(draw_words<double>(vectors.view(), view_of(chain.lists, 4), shared, words, bounds, 1, {1, 1}),
               5);
 }
 
@@ -299,11 +301,11 @@ TEST(same_bits_for_any_number_of_threads) {
   const Chain<float> chain(n, 6, 20);
   std::vector<int64_t> indptr;
   for (int64_t i = 0; i <= n; ++i) indptr.push_back(chain.lists.indptr[i * 4]);
-  const Classes classes = colour_classes(indptr.data(), chain.lists.words.data(), n);
+  const WordClasses classes = color_classes(indptr.data(), chain.lists.words.data(), n);
   Vectors<float> first(n, 6, 3);
   const Vectors<float> start = first;
   const auto run = [&](Vectors<float>& vectors, int n_threads) {
-    draw_words<float>(vectors.view(), view_of(chain.lists, 4), chain.prior(2.0), classes.words.data(),
+    draw_words<float>(vectors.view(), view_of(chain.lists, 4), chain.conditional(2.0), classes.words.data(),
                       classes.bounds.data(), static_cast<int64_t>(classes.bounds.size()) - 1,
                       {1, 2, n_threads, supported_isas().back()});
   };

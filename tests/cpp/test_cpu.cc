@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "check.h"
+#include "kernels/dispatch.h"
 
 using namespace semproj;
 
@@ -32,4 +33,20 @@ TEST(unknown_name) {
   CHECK_THROWS(std::invalid_argument, "SEMPROJ_ISA=sse9: expected baseline, avx2 or avx512",
                choose_isa("sse9"));
   CHECK_THROWS(std::invalid_argument, "AVX2", choose_isa("AVX2"));
+}
+
+TEST(every_variant_has_one_table_of_its_own_functions) {
+  const std::vector<Isa> all = supported_isas();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const simd::Table& table = simd_table(all[i]);
+    CHECK(&table == &simd_table(all[i]));
+    for (size_t j = 0; j < i; ++j) {
+      const simd::Table& other = simd_table(all[j]);
+      CHECK(table.tiles.tile_f32 != other.tiles.tile_f32);
+      CHECK(table.scores.inner != other.scores.inner);
+      CHECK(table.topics.document != other.topics.document);
+      CHECK(dense_table<float>(all[i]).rows.combine != dense_table<float>(all[j]).rows.combine);
+      CHECK(dense_table<double>(all[i]).systems.solve != dense_table<double>(all[j]).systems.solve);
+    }
+  }
 }

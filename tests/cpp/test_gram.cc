@@ -16,7 +16,7 @@ namespace {
 
 template <class Index, class T>
 struct Sparse {
-  int64_t n_cols;
+  int64_t n_cols = 0;
   std::vector<int64_t> indptr{0};
   std::vector<Index> indices;
   std::vector<T> data;
@@ -29,7 +29,8 @@ struct Sparse {
 // The entries of x above `level`, by rows or by columns.
 template <class Index, class T>
 Sparse<Index, T> thin(const Dense<T>& x, double level, bool by_column) {
-  Sparse<Index, T> result{by_column ? x.rows : x.cols};
+  Sparse<Index, T> result;
+  result.n_cols = by_column ? x.rows : x.cols;
   const int64_t major = by_column ? x.cols : x.rows;
   for (int64_t i = 0; i < major; ++i) {
     for (int64_t j = 0; j < result.n_cols; ++j) {

@@ -9,8 +9,7 @@
 
 #include "check.h"
 #include "core/philox.h"
-#include "kernels/simd/rows.h"
-#include "kernels/simd/systems.h"
+#include "kernels/dispatch.h"
 
 using namespace semproj;
 
@@ -231,7 +230,7 @@ TEST(gram_of_a_table) {
 }
 
 TEST(inverse_norm_is_of_the_right_size) {
-  const auto systems = simd::baseline::system_table<double>();
+  const auto& systems = simd_table(Isa::baseline).float64.systems;
   const int64_t n = 20, stride = 32;
   std::vector<double> a(static_cast<size_t>(n * stride), 0.0), least(n, 0.0), scratch(n);
   for (int64_t i = 0; i < n; ++i) {  // eigenvalues of the second difference: 4 sin^2(i pi / 42)

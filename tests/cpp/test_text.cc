@@ -1,10 +1,10 @@
 // The parts of csrc/text below the Python interface, on cases worked out by hand.
 
-#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "text/ascii_block.h"
 #include "text/count.h"
 #include "text/unicode.h"
@@ -13,25 +13,16 @@ using namespace semproj::text;
 
 namespace {
 
-int n_failed = 0;
-
-void check(bool ok, const char* what, int line) {
-  if (ok) return;
-  if (n_failed < 20) std::fprintf(stderr, "line %d: %s\n", line, what);
-  ++n_failed;
-}
-#define CHECK(x) check((x), #x, __LINE__)
-
 // The documents are copied to memory of exactly their size, so that a sanitizer sees any read beyond.
 template <class Unit>
 std::vector<std::string> words_of(const std::vector<Unit>& units, TextKind kind, bool lowercase) {
   const std::vector<Unit> exact(units.begin(), units.end());
-  Tokeniser tokeniser(lowercase, false);
+  Tokenizer tokenizer(lowercase, false);
   DocumentRef document;
   document.text = {exact.data(), static_cast<int64_t>(exact.size()), kind};
-  tokeniser.start(document, 0);
+  tokenizer.start(document, 0);
   std::vector<std::string> words;
-  for (Spans spans; tokeniser.next(&spans);) {
+  for (Spans spans; tokenizer.next(&spans);) {
     for (int64_t i = 0; i < spans.count; ++i) {
       words.emplace_back(spans.text + spans.bounds[2 * i], spans.text + spans.bounds[2 * i + 1]);
     }
@@ -45,9 +36,30 @@ std::vector<std::string> words_of(const std::string& utf8, bool lowercase = fals
 
 using Words = std::vector<std::string>;
 
-void test_utf8() {
+DocumentRef document_of(const std::string& text) {
+  DocumentRef document;
+  document.text = {text.data(), static_cast<int64_t>(text.size()), TextKind::utf8};
+  return document;
+}
+
+template <class Unit>
+void compare_blocks() {
+  for (uint64_t start = 0; start < (uint64_t{1} << 8 * sizeof(Unit)) && start <= 0x110000; start += kBlock) {
+    Unit in[kBlock];
+    for (int i = 0; i < kBlock; ++i) in[i] = static_cast<Unit>(start + i);
+    char fast[kBlock], slow[kBlock];
+    const BlockMasks a = read_block<true>(in, fast), b = read_block_scalar<true>(in, slow);
+    CHECK(a.wide == b.wide);
+    CHECK((a.words & ~a.wide) == (b.words & ~b.wide));
+    for (int i = 0; i < kBlock; ++i) CHECK(fast[i] == slow[i] || (a.wide >> i & 1));
+  }
+}
+
+}  // namespace
+
+TEST(code_points_survive_utf8) {
   for (uint32_t code = 0; code <= 0x10FFFF; ++code) {
-    char bytes[4];
+    char bytes[4] = {};
     uint32_t back = 0;
     const int n = encode_utf8(code, bytes);
     const auto* p = reinterpret_cast<const uint8_t*>(bytes);
@@ -60,20 +72,13 @@ void test_utf8() {
   }
 }
 
-template <class Unit>
-void test_blocks() {
-  for (uint64_t start = 0; start < (uint64_t{1} << 8 * sizeof(Unit)) && start <= 0x110000; start += kBlock) {
-    Unit in[kBlock];
-    for (int i = 0; i < kBlock; ++i) in[i] = static_cast<Unit>(start + i);
-    char fast[kBlock], slow[kBlock];
-    const BlockMasks a = read_block<true>(in, fast), b = read_block_scalar<true>(in, slow);
-    CHECK(a.wide == b.wide);
-    CHECK((a.words & ~a.wide) == (b.words & ~b.wide));
-    for (int i = 0; i < kBlock; ++i) CHECK(fast[i] == slow[i] || (a.wide >> i & 1));
-  }
+TEST(blocks_are_read_as_one_by_one) {
+  compare_blocks<uint8_t>();
+  compare_blocks<uint16_t>();
+  compare_blocks<uint32_t>();
 }
 
-void test_words() {
+TEST(words) {
   CHECK(words_of("") == Words{});
   CHECK(words_of(" ,.") == Words{});
   CHECK(words_of("one") == Words{"one"});
@@ -95,7 +100,7 @@ void test_words() {
   }
 }
 
-void test_table() {
+TEST(terms_have_ids_in_the_order_they_come) {
   TermTable table;
   std::map<std::string, uint32_t> expected;
   for (uint32_t i = 0; i < 50'000; ++i) {
@@ -114,7 +119,7 @@ void test_table() {
   CHECK(table.insert("") == table.insert(""));
 }
 
-void test_sorting() {
+TEST(rows_are_sorted) {
   for (const int64_t n_columns : {200, 60'000, 20'000'000}) {
     RowSorter sorter(n_columns);
     for (const int64_t n : {0, 1, 3, 63, 64, 65, 150}) {
@@ -130,38 +135,35 @@ void test_sorting() {
   }
 }
 
-DocumentRef document_of(const std::string& text) {
-  DocumentRef document;
-  document.text = {text.data(), static_cast<int64_t>(text.size()), TextKind::utf8};
-  return document;
+TEST(counts_and_their_vocabulary) {
+  for (const int n_threads : {1, 2}) {
+    const std::vector<std::string> texts{"b a b", "", "c b a"};
+    std::vector<DocumentRef> documents;
+    for (const std::string& text : texts) documents.push_back(document_of(text));
+    CountSession session({2, false, false, n_threads}, nullptr, true);
+    session.add(documents, 0);
+    session.choose({0, 4, 1});  // b 3; a 2, "b a" 2; then "a b", c, "c b" once each
+    CHECK(session.vocabulary()->size() == 4);
+    const char* terms[] = {"b", "a", "b a", "a b"};
+    for (int i = 0; i < 4; ++i) CHECK(session.vocabulary()->terms.term(i) == terms[i]);
+    CHECK((session.term_counts() == std::vector<int64_t>{3, 2, 2, 1}));
+    CHECK(session.n_words() == 6);
+    std::vector<int64_t> indptr(4);
+    std::vector<int32_t> indices(session.n_entries()), data(session.n_entries());
+    session.write_rows(indptr.data(), indices.data(), data.data());
+    CHECK((indptr == std::vector<int64_t>{0, 4, 4, 7}));
+    CHECK((indices == std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2}));
+    CHECK((data == std::vector<int32_t>{2, 1, 1, 1, 1, 1, 1}));
+  }
 }
 
-void test_session(int n_threads) {
-  const std::vector<std::string> texts{"b a b", "", "c b a"};
-  std::vector<DocumentRef> documents;
-  for (const std::string& text : texts) documents.push_back(document_of(text));
-  CountSession session({2, false, false, n_threads}, nullptr, true);
-  session.add(documents, 0);
-  session.choose({0, 4, 1});  // b 3; a 2, "b a" 2; then "a b", c, "c b" once each
-  CHECK(session.vocabulary()->size() == 4);
-  const char* terms[] = {"b", "a", "b a", "a b"};
-  for (int i = 0; i < 4; ++i) CHECK(session.vocabulary()->terms.term(i) == terms[i]);
-  CHECK((session.term_counts() == std::vector<int64_t>{3, 2, 2, 1}));
-  CHECK(session.n_words() == 6);
-  std::vector<int64_t> indptr(4);
-  std::vector<int32_t> indices(session.n_entries()), data(session.n_entries());
-  session.write_rows(indptr.data(), indices.data(), data.data());
-  CHECK((indptr == std::vector<int64_t>{0, 4, 4, 7}));
-  CHECK((indices == std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2}));
-  CHECK((data == std::vector<int32_t>{2, 1, 1, 1, 1, 1, 1}));
-}
-
-// Enough work for the threads to meet; the result must not know how many there were.
-void test_threads() {
+// Enough work for the threads to meet.
+TEST(counts_do_not_depend_on_threads) {
   std::vector<std::string> texts(3000);
   std::vector<DocumentRef> documents;
   for (size_t i = 0; i < texts.size(); ++i) {
-    for (size_t j = 0; j < 200; ++j) texts[i] += "w" + std::to_string(i * j * j % 5003) + " ";
+    for (size_t j = 0; j < 200; ++j)
+      texts[i].append("w").append(std::to_string(i * j * j % 5003)).append(" ");
     documents.push_back(document_of(texts[i]));
   }
   std::vector<int32_t> first_indices;
@@ -182,21 +184,4 @@ void test_threads() {
     CHECK(indices == first_indices);
     CHECK(terms == first_terms);
   }
-}
-
-}  // namespace
-
-int main() {
-  test_utf8();
-  test_blocks<uint8_t>();
-  test_blocks<uint16_t>();
-  test_blocks<uint32_t>();
-  test_words();
-  test_table();
-  test_sorting();
-  test_session(1);
-  test_session(2);
-  test_threads();
-  if (n_failed == 0) std::puts("text: all passed");
-  return n_failed == 0 ? 0 : 1;
 }

@@ -41,62 +41,62 @@ class TestGraph:
     def lists(self, n_threads=1):
         pairs = [random_pairs(40, 200, 1), random_pairs(40, 150, 2, ordered=True)]
         slices = cells_of(pairs, [np.arange(200), -np.arange(150)], [True, False])
-        lists, n_lists = chain_of(40, 3, [True, False], n_threads=n_threads).lists(slices)
-        return slices, lists, n_lists
+        return slices, chain_of(40, 3, [True, False], n_threads=n_threads).lists(slices)
 
     def test_lists(self):
-        slices, (indptr, words, values), n_lists = self.lists()
-        assert n_lists == 3
+        slices, lists = self.lists()
+        assert lists.n_lists == 3
         expected = [[] for _ in range(120)]
         for cells, first, second in zip(slices, (0, 1), (0, 2), strict=True):
             for i, j, r in zip(cells.rows, cells.cols, cells.values, strict=True):
                 expected[i * 3 + first].append((j, r))
                 expected[j * 3 + second].append((i, r))
         for entry, found in enumerate(expected):
-            span = slice(indptr[entry], indptr[entry + 1])
-            assert list(zip(words[span], values[span], strict=True)) == found
+            span = slice(lists.indptr[entry], lists.indptr[entry + 1])
+            assert list(zip(lists.words[span], lists.values[span], strict=True)) == found
 
     @pytest.mark.parametrize("n_threads", [2, 5])
     def test_lists_for_any_number_of_threads(self, n_threads):
-        for one, other in zip(self.lists()[1], self.lists(n_threads)[1], strict=True):
-            assert same_bits(one, other)
+        one, other = self.lists()[1], self.lists(n_threads)[1]
+        for name in ("indptr", "words", "values"):
+            assert same_bits(getattr(one, name), getattr(other, name))
 
     def test_no_class_has_two_words_of_a_cell(self):
-        slices, (indptr, words, _), n_lists = self.lists()
-        order, bounds = _core.colour_classes(np.ascontiguousarray(indptr[::n_lists]), words)
-        assert sorted(order) == list(range(40))
-        colour = np.empty(40, int)
-        colour[order] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        slices, lists = self.lists()
+        classes = _core.color_classes(np.ascontiguousarray(lists.indptr[:: lists.n_lists]), lists.words)
+        assert sorted(classes.words) == list(range(40))
+        color = np.empty(40, int)
+        color[classes.words] = np.repeat(np.arange(len(classes.bounds) - 1), np.diff(classes.bounds))
         for cells in slices:
-            assert (colour[cells.rows] != colour[cells.cols]).all()
+            assert (color[cells.rows] != color[cells.cols]).all()
 
     def test_star_needs_two_classes(self):
         indptr = np.array([0, 5, 6, 7, 8, 9, 10, 10])
-        order, bounds = _core.colour_classes(indptr, np.array([1, 2, 3, 4, 5, 0, 0, 0, 0, 0], np.int32))
-        assert bounds.tolist() == [0, 2, 7]
-        assert order[:2].tolist() == [0, 6]  # the hub, and the word without cells
+        classes = _core.color_classes(indptr, np.array([1, 2, 3, 4, 5, 0, 0, 0, 0, 0], np.int32))
+        assert classes.bounds.tolist() == [0, 2, 7]
+        assert classes.words[:2].tolist() == [0, 6]  # the hub, and the word without cells
 
     def test_pairs(self):
         words = np.array([2, 3, 5, 7, 11], np.int32)
         excluded = np.array([2 * 12 + 3, 5 * 12 + 11])
-        rows, cols = _core.draw_pairs(words, 12, 20000, False, excluded, 7, 1, 0, 1)
-        keys, counts = np.unique(rows.astype(int) * 12 + cols, return_counts=True)
-        assert (rows < cols).all()
+        pairs = _core.draw_pairs(words, 12, 20000, False, excluded, 7, 1, 0, 1)
+        keys, counts = np.unique(pairs.rows.astype(int) * 12 + pairs.cols, return_counts=True)
+        assert (pairs.rows < pairs.cols).all()
         assert len(keys) == 8
         assert not np.isin(excluded, keys).any()
         assert stats.chisquare(counts).pvalue > 1e-4
         ordered = _core.draw_pairs(words, 12, 20000, True, excluded[:0], 7, 1, 0, 1)
-        assert len(np.unique(ordered[0].astype(int) * 12 + ordered[1])) == 20
+        assert len(np.unique(ordered.rows.astype(int) * 12 + ordered.cols)) == 20
         for n_threads in (2, 5):
             again = _core.draw_pairs(words, 12, 20000, False, excluded, 7, 1, 0, n_threads)
-            assert same_bits(rows, again[0])
-            assert same_bits(cols, again[1])
+            assert same_bits(pairs.rows, again.rows)
+            assert same_bits(pairs.cols, again.cols)
 
     def test_no_pairs_left(self):
-        rows, cols = _core.draw_pairs(np.array([0, 1], np.int32), 2, 10, False, np.array([1]), 0, 1, 0, 1)
-        assert len(rows) == len(cols) == 0
-        rows, cols = _core.draw_pairs(np.array([0], np.int32), 2, 10, False, np.array([], np.int64), 0, 1, 0, 1)
-        assert len(rows) == len(cols) == 0
+        pairs = _core.draw_pairs(np.array([0, 1], np.int32), 2, 10, False, np.array([1]), 0, 1, 0, 1)
+        assert len(pairs.rows) == len(pairs.cols) == 0
+        pairs = _core.draw_pairs(np.array([0], np.int32), 2, 10, False, np.array([], np.int64), 0, 1, 0, 1)
+        assert len(pairs.rows) == len(pairs.cols) == 0
 
 
 class TestConditionals:
@@ -125,12 +125,12 @@ class TestConditionals:
         """Whitened by the reference's conditional, draws are the standard normals of (seed, sweep, word)."""
         chain, state, pairs, values = self.setup_state(d, dtype=dtype)
         start = chain.words.copy()
-        lists, _ = chain.lists(cells_of(pairs, values, self.symmetric, dtype))
+        lists = chain.lists(cells_of(pairs, values, self.symmetric, dtype))
         prior = state.word_precision, state.word_precision @ state.word_mean
         noises = []
         for word in range(chain.n_words):
             chain.words[:] = start
-            one = np.array([word], np.int32), np.array([0, 1])
+            one = _core.WordClasses(np.array([word], np.int32), np.array([0, 1]))
             chain.draw_words(lists, prior, one, 3)
             C, right = reference.word_system(state, self.symmetric, pairs, values, word)
             noises.append(np.linalg.cholesky(C).T @ (chain.words[word] - np.linalg.solve(C, right)))
@@ -138,15 +138,15 @@ class TestConditionals:
             assert same_bits(chain.words, start)  # no other word has changed
         # The noise does not depend on cells or priors.
         plain = chain_of(chain.n_words, d, [True], dtype=np.float64)
-        empty, _ = plain.lists(cells_of([pairs[0][:0]], [[]], [True]))
-        classes = np.arange(chain.n_words, dtype=np.int32), np.array([0, chain.n_words])
+        empty = plain.lists(cells_of([pairs[0][:0]], [[]], [True]))
+        classes = _core.WordClasses(np.arange(chain.n_words, dtype=np.int32), np.array([0, chain.n_words]))
         plain.draw_words(empty, (np.eye(d), np.zeros(d)), classes, 3)
         np.testing.assert_allclose(noises, plain.words, atol=1e-9 if dtype == np.float64 else 2e-4)
 
     def test_noise_is_normal(self):
         chain = chain_of(2000, 5, [True])
-        lists, _ = chain.lists(cells_of([random_pairs(9, 1, 0)[:0]], [[]], [True]))
-        classes = np.arange(2000, dtype=np.int32), np.array([0, 2000])
+        lists = chain.lists(cells_of([random_pairs(9, 1, 0)[:0]], [[]], [True]))
+        classes = _core.WordClasses(np.arange(2000, dtype=np.int32), np.array([0, 2000]))
         drawn = []
         for sweep in (1, 2):
             chain.draw_words(lists, (np.eye(5), np.zeros(5)), classes, sweep)
@@ -157,10 +157,10 @@ class TestConditionals:
 
     def test_cell_sums(self):
         chain, state, pairs, values = self.setup_state(d=7, n_words=50)
-        gram, total = _core.cell_sums(chain.padded, 7, *np.int32(pairs[0].T.copy()), values[0], 1)
+        sums = _core.cell_sums(chain.padded, 7, *np.int32(pairs[0].T.copy()), values[0], 1)
         X = state.V[pairs[0][:, 0]] * state.V[pairs[0][:, 1]]
-        np.testing.assert_allclose(gram, X.T @ X, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(total, X.T @ values[0], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(sums.gram, X.T @ X, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(sums.sum, X.T @ values[0], rtol=1e-12, atol=1e-12)
 
 
 def statistics_of(V, P, A, alpha, values, symmetric):

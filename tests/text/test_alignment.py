@@ -48,7 +48,8 @@ def align(sources, targets, *, ratio=1.1, variance=6.8, skip=0.01, band=64, n_th
         starts = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
         return starts, np.array([x for side in sides for x in side], np.int32)
 
-    return _core.align_lengths(*flat(sources), *flat(targets), ratio, variance, skip, band, n_threads)
+    found = _core.align_lengths(*flat(sources), *flat(targets), ratio, variance, skip, band, n_threads)
+    return found.beads, found.scores
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -368,7 +368,9 @@ def test_state_and_its_errors() -> None:
 
 def test_low_level_count() -> None:
     counter = TermCounter().fit(["a b c", "a"])
-    indptr, indices, data = counter._count(["c a c", [], ["b"]])
+    rows = counter._count(["c a c", [], ["b"]])
+    indptr, indices, data = rows.indptr, rows.indices, rows.data
+    assert rows.n_cols == 3
     assert (indptr.tolist(), indices.tolist(), data.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
     assert (indptr.dtype, indices.dtype, data.dtype) == (np.int64, np.int32, np.int32)
     assert [counter._vocabulary.find(term) for term in ("c", "d", "", b"a")] == [2, -1, -1, 0]

@@ -1,5 +1,6 @@
 #include "kernels/simd/rows.h"
 
+#include "kernels/simd/variant.h"
 #include "kernels/simd/vectors.h"
 
 namespace semproj::simd::SEMPROJ_SIMD {
@@ -204,8 +205,16 @@ void multiply_lower(const T* z, const T* l, int64_t stride, T* out) {
 
 template <class T>
 RowTable<T> row_table() {
-  return {&scale<T>,    &gather<T>,    &combine<T>,  &add_wide<T>,    &dot_wide<T>,
-          &products<T>, &add_outer<T>, &row_gram<T>, &column_gram<T>, &multiply_lower<T>};
+  return {.scale = &scale<T>,
+          .gather = &gather<T>,
+          .combine = &combine<T>,
+          .add_wide = &add_wide<T>,
+          .dot_wide = &dot_wide<T>,
+          .products = &products<T>,
+          .add_outer = &add_outer<T>,
+          .row_gram = &row_gram<T>,
+          .column_gram = &column_gram<T>,
+          .multiply_lower = &multiply_lower<T>};
 }
 
 template RowTable<float> row_table();

@@ -39,17 +39,4 @@ struct RowTable {
   void (*multiply_lower)(const T* z, const T* l, int64_t stride, T* out);
 };
 
-namespace baseline {
-template <class T>
-RowTable<T> row_table();
-}
-namespace avx2 {
-template <class T>
-RowTable<T> row_table();
-}
-namespace avx512 {
-template <class T>
-RowTable<T> row_table();
-}
-
 }  // namespace semproj::simd

@@ -1,6 +1,8 @@
 #include "kernels/simd/scores.h"
 
 #include "kernels/simd/log2.h"
+#include "kernels/simd/variant.h"
+#include "kernels/simd/vectors.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -10,35 +12,18 @@ namespace semproj::simd::SEMPROJ_SIMD {
 namespace {
 
 // rows x 2 vectors of sums, two vectors of the panel and a broadcast fill the registers: 32, or 16.
-#if defined(__AVX512F__)
-constexpr int kBytes = 64, kRows = 12;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32, kRows = 6;
-#else
-constexpr int kBytes = 16, kRows = 6;
-#endif
-constexpr int kVecs = 2, kLanes = kBytes / 4, kCols = kVecs * kLanes;
+constexpr int kRows = kBytes == 64 ? 12 : 6;
+constexpr int kVecs = 2, kWide = static_cast<int>(kLanes<float>), kCols = kVecs * kWide;
 
-using Vec = float __attribute__((vector_size(kBytes)));
+using V = Vec<float>;
 using Int = int32_t __attribute__((vector_size(kBytes)));
 
-inline Vec load(const float* p) {
-  Vec v;
-  __builtin_memcpy(&v, p, kBytes);
-  return v;
-}
-inline void store(float* p, Vec v) {
-  __builtin_memcpy(p, &v, kBytes);
-}
-inline Vec spread(float x) {
-  return x - Vec{};
-}
-inline Vec absolute(Vec x) {
-  return reinterpret_cast<Vec>(reinterpret_cast<Int>(x) & 0x7fffffff);
+inline V absolute(V x) {
+  return reinterpret_cast<V>(reinterpret_cast<Int>(x) & 0x7fffffff);
 }
 
 // For 0 a finite number, which is then multiplied by 0.
-inline Vec log2_of(Vec x) {
+inline V log2_of(V x) {
   const auto parts = log2_parts<Int>(x);
   return parts.rest + parts.exponent;
 }
@@ -46,20 +31,20 @@ inline Vec log2_of(Vec x) {
 struct Inner {
   static constexpr int kRowsAtOnce = kRows;
   static constexpr bool kTerms = false;
-  static Vec add(Vec sum, Vec q, Vec c, Vec) { return sum + q * c; }
+  static V add(V sum, V q, V c, V) { return sum + q * c; }
 };
 
 struct L1 {
   static constexpr int kRowsAtOnce = kRows;
   static constexpr bool kTerms = false;
-  static Vec add(Vec sum, Vec q, Vec c, Vec) { return sum - absolute(q - c); }
+  static V add(V sum, V q, V c, V) { return sum - absolute(q - c); }
 };
 
 struct JensenShannon {
   static constexpr int kRowsAtOnce = kBytes == 64 ? 4 : 2;  // the polynomial wants registers too
   static constexpr bool kTerms = true;
-  static Vec add(Vec sum, Vec q, Vec c, Vec terms) {
-    const Vec m = q + c;
+  static V add(V sum, V q, V c, V terms) {
+    const V m = q + c;
     return sum + (m * log2_of(m) - terms);
   }
 };
@@ -70,25 +55,25 @@ void tile(const TileOperands& given) {
   constexpr int kAtOnce = Metric::kRowsAtOnce;
   for (int first = 0; first < kRows; first += kAtOnce) {
     float* out = on.out + first * on.out_stride;
-    Vec sum[kAtOnce][kVecs];
+    V sum[kAtOnce][kVecs];
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
       __builtin_prefetch(out + i * on.out_stride, 1);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) sum[i][v] = Vec{};
+      for (int v = 0; v < kVecs; ++v) sum[i][v] = V{};
     }
     const float* q = on.group + first;
     const float* c = on.panel;
     const float* q_terms = on.group_terms + first;
     const float* c_terms = on.panel_terms;
     for (int64_t k = 0; k < on.depth; ++k) {
-      const Vec left = load(c), right = load(c + kLanes);
-      Vec left_terms{}, right_terms{};
-      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kLanes);
+      const V left = load(c), right = load(c + kWide);
+      V left_terms{}, right_terms{};
+      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
 #pragma GCC unroll 16
       for (int i = 0; i < kAtOnce; ++i) {
-        const Vec x = spread(q[i]);
-        Vec terms{};
+        const V x = spread(q[i]);
+        V terms{};
         if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
         sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
         sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
@@ -101,7 +86,7 @@ void tile(const TileOperands& given) {
     for (int i = 0; i < kAtOnce; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVecs; ++v) {
-        float* at = out + i * on.out_stride + v * kLanes;
+        float* at = out + i * on.out_stride + v * kWide;
         store(at, on.add ? load(at) + sum[i][v] : sum[i][v]);
       }
     }
@@ -111,7 +96,7 @@ void tile(const TileOperands& given) {
 // In double; four vectors of partial sums hide the latency of an addition.
 template <RowSum what>
 double sum_of(const float* x, int64_t n) {
-  constexpr int kParts = 4, kHalf = kLanes / 2;
+  constexpr int kParts = 4, kHalf = kWide / 2;
   using Narrow = float __attribute__((vector_size(kBytes / 2)));
   using Wide = double __attribute__((vector_size(kBytes)));
   const auto term = [](auto v) {
@@ -141,9 +126,9 @@ double sum(const float* x, int64_t n, RowSum what) {
 
 #if defined(__AVX2__)
 
-// Four columns of kLanes rows: every 128-bit lane is a 4 x 4 transposition of its own, of rows 4 lane + 0..3.
-inline void transpose(const float* const* rows, int64_t k, Vec out[4]) {
-  Vec in[4];
+// Four columns of kWide rows: every 128-bit lane is a 4 x 4 transposition of its own, of rows 4 lane + 0..3.
+inline void transpose(const float* const* rows, int64_t k, V out[4]) {
+  V in[4];
 #pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
     const auto quarter = [&](int lane) { return _mm_loadu_ps(rows[4 * lane + r] + k); };
@@ -155,20 +140,20 @@ inline void transpose(const float* const* rows, int64_t k, Vec out[4]) {
 #else
     const __m256 v = _mm256_insertf128_ps(_mm256_castps128_ps256(quarter(0)), quarter(1), 1);
 #endif
-    in[r] = reinterpret_cast<Vec>(v);
+    in[r] = reinterpret_cast<V>(v);
   }
 #if defined(__AVX512F__)
-  const auto low = [](Vec a, Vec b) { return _mm512_unpacklo_ps(a, b); };
-  const auto high = [](Vec a, Vec b) { return _mm512_unpackhi_ps(a, b); };
-  const auto first = [](Vec a, Vec b) { return _mm512_shuffle_ps(a, b, 0x44); };
-  const auto second = [](Vec a, Vec b) { return _mm512_shuffle_ps(a, b, 0xee); };
+  const auto low = [](V a, V b) { return _mm512_unpacklo_ps(a, b); };
+  const auto high = [](V a, V b) { return _mm512_unpackhi_ps(a, b); };
+  const auto first = [](V a, V b) { return _mm512_shuffle_ps(a, b, 0x44); };
+  const auto second = [](V a, V b) { return _mm512_shuffle_ps(a, b, 0xee); };
 #else
-  const auto low = [](Vec a, Vec b) { return _mm256_unpacklo_ps(a, b); };
-  const auto high = [](Vec a, Vec b) { return _mm256_unpackhi_ps(a, b); };
-  const auto first = [](Vec a, Vec b) { return _mm256_shuffle_ps(a, b, 0x44); };
-  const auto second = [](Vec a, Vec b) { return _mm256_shuffle_ps(a, b, 0xee); };
+  const auto low = [](V a, V b) { return _mm256_unpacklo_ps(a, b); };
+  const auto high = [](V a, V b) { return _mm256_unpackhi_ps(a, b); };
+  const auto first = [](V a, V b) { return _mm256_shuffle_ps(a, b, 0x44); };
+  const auto second = [](V a, V b) { return _mm256_shuffle_ps(a, b, 0xee); };
 #endif
-  const Vec a = low(in[0], in[1]), b = low(in[2], in[3]), c = high(in[0], in[1]), d = high(in[2], in[3]);
+  const V a = low(in[0], in[1]), b = low(in[2], in[3]), c = high(in[0], in[1]), d = high(in[2], in[3]);
   out[0] = first(a, b);
   out[1] = second(a, b);
   out[2] = first(c, d);
@@ -180,24 +165,24 @@ inline void transpose(const float* const* rows, int64_t k, Vec out[4]) {
 void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
           float* panel) {
   for (int half = 0; half < kVecs; ++half) {
-    const float* const* mine = rows + half * kLanes;
-    const Vec once = load(scale + half * kLanes), again = load(scale + kCols + half * kLanes);
-    float* out = panel + half * kLanes;
+    const float* const* mine = rows + half * kWide;
+    const V once = load(scale + half * kWide), again = load(scale + kCols + half * kWide);
+    float* out = panel + half * kWide;
     int64_t k = 0;
 #if defined(__AVX2__)
     for (; k + 4 <= depth; k += 4) {
       if (k % 16 == 0) {
-        for (int j = 0; j < kLanes; ++j) __builtin_prefetch(mine[j] + ahead + k, 0, 2);
+        for (int j = 0; j < kWide; ++j) __builtin_prefetch(mine[j] + ahead + k, 0, 2);
       }
-      Vec columns[4];
+      V columns[4];
       transpose(mine, k, columns);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) store(out + (k + j) * kCols, columns[j] * once * again);
     }
 #endif
     for (; k < depth; ++k) {
-      Vec column;
-      for (int j = 0; j < kLanes; ++j) column[j] = mine[j][k];
+      V column;
+      for (int j = 0; j < kWide; ++j) column[j] = mine[j][k];
       store(out + k * kCols, column * once * again);
     }
   }
@@ -205,10 +190,10 @@ void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_u
 
 void entropy_terms(const float* x, int64_t n, float* out) {
   int64_t i = 0;
-  const auto term = [](Vec v) { return v * log2_of(v + v); };
-  for (; i + kLanes <= n; i += kLanes) store(out + i, term(load(x + i)));
+  const auto term = [](V v) { return v * log2_of(v + v); };
+  for (; i + kWide <= n; i += kWide) store(out + i, term(load(x + i)));
   if (i < n) {
-    Vec rest{};
+    V rest{};
     __builtin_memcpy(&rest, x + i, static_cast<uint64_t>(n - i) * 4);
     rest = term(rest);
     __builtin_memcpy(out + i, &rest, static_cast<uint64_t>(n - i) * 4);
@@ -216,7 +201,7 @@ void entropy_terms(const float* x, int64_t n, float* out) {
 }
 
 // One bit for each lane in which a > b, or a >= b.
-inline uint32_t above(Vec a, Vec b) {
+inline uint32_t above(V a, V b) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 #elif defined(__AVX2__)
@@ -224,19 +209,19 @@ inline uint32_t above(Vec a, Vec b) {
 #else
   uint32_t mask = 0;
   const Int greater = a > b;
-  for (int j = 0; j < kLanes; ++j) mask |= static_cast<uint32_t>(greater[j] & 1) << j;
+  for (int j = 0; j < kWide; ++j) mask |= static_cast<uint32_t>(greater[j] & 1) << j;
   return mask;
 #endif
 }
 
 int64_t select(const float* scores, int64_t from, int64_t n, float threshold, uint32_t first_id,
                uint64_t* keys, int64_t* count, int64_t room) {
-  const Vec bar = spread(threshold);
+  const V bar = spread(threshold);
   int64_t found = *count, i = from;
-  for (; i + kLanes <= n; i += kLanes) {
+  for (; i + kWide <= n; i += kWide) {
     uint32_t mask = above(load(scores + i), bar);
     if (__builtin_expect(mask == 0, 1)) continue;
-    if (found + kLanes > room) break;
+    if (found + kWide > room) break;
     for (; mask != 0; mask &= mask - 1) {
       const int64_t at = i + __builtin_ctz(mask);
       keys[found++] = key_of(scores[at], first_id + static_cast<uint32_t>(at));
@@ -252,11 +237,11 @@ int64_t select(const float* scores, int64_t from, int64_t n, float threshold, ui
 
 int64_t count(const float* scores, int64_t n, float row_threshold, const float* column_thresholds,
               int32_t* column_counts) {
-  const Vec bar = spread(row_threshold);
+  const V bar = spread(row_threshold);
   Int reached{};
   int64_t total = 0, i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const Vec s = load(scores + i);
+  for (; i + kWide <= n; i += kWide) {
+    const V s = load(scores + i);
     Int columns;
     __builtin_memcpy(&columns, column_counts + i, kBytes);
     columns -= s >= load(column_thresholds + i);  // a comparison that holds is -1
@@ -267,15 +252,23 @@ int64_t count(const float* scores, int64_t n, float row_threshold, const float* 
     column_counts[i] += scores[i] >= column_thresholds[i];
     total += scores[i] >= row_threshold;
   }
-  for (int j = 0; j < kLanes; ++j) total += reached[j];
+  for (int j = 0; j < kWide; ++j) total += reached[j];
   return total;
 }
 
 }  // namespace
 
 ScoreTable score_table() {
-  return {kRows, kCols, &tile<Inner>,   &tile<L1>, &tile<JensenShannon>,
-          &sum,  &pack, &entropy_terms, &select,   &count};
+  return {.rows = kRows,
+          .cols = kCols,
+          .inner = &tile<Inner>,
+          .l1 = &tile<L1>,
+          .jensen_shannon = &tile<JensenShannon>,
+          .sum = &sum,
+          .pack = &pack,
+          .entropy_terms = &entropy_terms,
+          .select = &select,
+          .count = &count};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

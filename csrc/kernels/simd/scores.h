@@ -82,14 +82,4 @@ static inline float score_of(uint64_t key) {
   return s;
 }
 
-namespace baseline {
-ScoreTable score_table();
-}
-namespace avx2 {
-ScoreTable score_table();
-}
-namespace avx512 {
-ScoreTable score_table();
-}
-
 }  // namespace semproj::simd

@@ -1,5 +1,6 @@
 #include "kernels/simd/systems.h"
 
+#include "kernels/simd/variant.h"
 #include "kernels/simd/vectors.h"
 
 namespace semproj::simd::SEMPROJ_SIMD {
@@ -217,8 +218,13 @@ void subtract_product(const T* a, int64_t n, int64_t stride, const T* x, T* r) {
 
 template <class T>
 SystemTable<T> system_table() {
-  return {&solve_side_by_side<T>, &factor<T>,       &solve<T>,           &solve_forward<T>,
-          &solve_backward<T>,     &inverse_norm<T>, &subtract_product<T>};
+  return {.solve_side_by_side = &solve_side_by_side<T>,
+          .factor = &factor<T>,
+          .solve = &solve<T>,
+          .solve_forward = &solve_forward<T>,
+          .solve_backward = &solve_backward<T>,
+          .inverse_norm = &inverse_norm<T>,
+          .subtract_product = &subtract_product<T>};
 }
 
 template SystemTable<float> system_table();

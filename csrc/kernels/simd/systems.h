@@ -34,17 +34,4 @@ struct SystemTable {
   void (*subtract_product)(const T* a, int64_t n, int64_t stride, const T* x, T* r);
 };
 
-namespace baseline {
-template <class T>
-SystemTable<T> system_table();
-}
-namespace avx2 {
-template <class T>
-SystemTable<T> system_table();
-}
-namespace avx512 {
-template <class T>
-SystemTable<T> system_table();
-}
-
 }  // namespace semproj::simd

@@ -1,5 +1,8 @@
 #include "kernels/simd/tiles.h"
 
+#include "kernels/simd/variant.h"
+#include "kernels/simd/vectors.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -7,27 +10,8 @@
 namespace semproj::simd::SEMPROJ_SIMD {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
-
-using VecF32 = float __attribute__((vector_size(kBytes)));
-using VecF64 = double __attribute__((vector_size(kBytes)));
-
-template <class T>
-struct VecOf;
-template <>
-struct VecOf<float> {
-  using type = VecF32;
-};
-template <>
-struct VecOf<double> {
-  using type = VecF64;
-};
+using VecF32 = Vec<float>;
+using VecF64 = Vec<double>;
 
 // Loads one vector's worth of a slab line as the type it is summed in.
 struct LoadF32 {
@@ -84,7 +68,7 @@ void store_row(const TileCall<T>& call, int64_t r, T* sums) {
 template <class Load, int kLines>
 void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Load::Sum>& entries) {
   using T = typename Load::Sum;
-  using Vec = typename VecOf<T>::type;
+  using V = Vec<T>;
   constexpr int kLanes = kBytes / sizeof(T), kStep = kLanes * Load::kElement;
   constexpr int kVecs = kLines * kLineBytes / kStep;
   // As many partial sums as the registers hold: enough of them hide the latency of an FMA.
@@ -100,11 +84,11 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
   for (int64_t r = 0; r < call.n_rows; ++r) {
     int64_t i = entries.row_begin[r] > entries.first ? entries.row_begin[r] : entries.first;
     const int64_t end = entries.row_begin[r + 1] < entries.last ? entries.row_begin[r + 1] : entries.last;
-    Vec acc[kUnroll][kVecs];
+    V acc[kUnroll][kVecs];
 #pragma GCC unroll 4
     for (int u = 0; u < kUnroll; ++u) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kVecs; ++v) acc[u][v] = Vec{};
+      for (int v = 0; v < kVecs; ++v) acc[u][v] = V{};
     }
     // The rows of the output lie far apart: each is fetched while earlier ones are summed.
     if (r + kRowsAhead < call.n_rows) {
@@ -114,7 +98,7 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
     }
     const auto add = [&](int u, int64_t at) __attribute__((always_inline)) {
       const char* line = slab + uint64_t{terms[at]} * (kLines * kLineBytes);
-      const Vec x = values[at] - Vec{};
+      const V x = values[at] - V{};
 #pragma GCC unroll 16
       for (int v = 0; v < kVecs; ++v) acc[u][v] += x * Load::load(line + v * kStep);
     };
@@ -259,8 +243,11 @@ void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
 
 }  // namespace
 
-Table table() {
-  return {&tile<LoadF64>, &tile<LoadF32>, &tile<LoadF16>, &tile_i8};
+TileTable tile_table() {
+  return {.tile_f64 = &tile<LoadF64>,
+          .tile_f32 = &tile<LoadF32>,
+          .tile_f16 = &tile<LoadF16>,
+          .tile_i8 = &tile_i8};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

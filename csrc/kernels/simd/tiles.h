@@ -62,21 +62,11 @@ constexpr int int8_column(int b) {
 constexpr int kInt8Bias =
     128;  // int8 lines hold p + 128, as the dot-product instruction wants unsigned bytes.
 
-struct Table {
+struct TileTable {
   void (*tile_f64)(const TileCall<double>&, const Entries<double>&);
   void (*tile_f32)(const TileCall<float>&, const Entries<float>&);
   void (*tile_f16)(const TileCall<float>&, const Entries<float>&);
   void (*tile_i8)(const TileCall<float>&, const QuadEntries&);
 };
-
-namespace baseline {
-Table table();
-}
-namespace avx2 {
-Table table();
-}
-namespace avx512 {
-Table table();
-}
 
 }  // namespace semproj::simd

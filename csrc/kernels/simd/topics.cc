@@ -1,6 +1,7 @@
 #include "kernels/simd/topics.h"
 
 #include "kernels/simd/log2.h"
+#include "kernels/simd/variant.h"
 #include "kernels/simd/vectors.h"
 
 namespace semproj::simd::SEMPROJ_SIMD {
@@ -293,7 +294,15 @@ void balance(const float* f1, const float* f2, const float* lambda, const float*
 }  // namespace
 
 TopicTable topic_table() {
-  return {&document, &combine, &sum_logs, &tilt, &expected, &multiply, &fractions, &compare, &balance};
+  return {.document = &document,
+          .combine = &combine,
+          .sum_logs = &sum_logs,
+          .tilt = &tilt,
+          .expected = &expected,
+          .multiply = &multiply,
+          .fractions = &fractions,
+          .compare = &compare,
+          .balance = &balance};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

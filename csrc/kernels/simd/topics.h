@@ -53,14 +53,4 @@ struct TopicTable {
                   int64_t n, float* out);
 };
 
-namespace baseline {
-TopicTable topic_table();
-}
-namespace avx2 {
-TopicTable topic_table();
-}
-namespace avx512 {
-TopicTable topic_table();
-}
-
 }  // namespace semproj::simd

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose ``transform`` turns each sparse row into a dense vector. An encoder can use it.
 
-    Subclasses set ``components_`` (n_components x n_features) and define ``_fill``, the transform of valid rows; or
-    they define ``_project``, to weigh rows before and to scale vectors after it in one go.
+    Subclasses set ``components_`` (n_components x n_features) and define ``_fill``, the transform of valid rows;
+    or ``_project``, to weigh rows before and to scale vectors after it in one go.
     """
 
     components_: Array

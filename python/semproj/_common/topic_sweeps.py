@@ -82,7 +82,8 @@ def plsa_sweep(
 ) -> float:
     """One sweep over all documents, or a look at them. Returns the objective before it."""
     threads = resolve_threads(model.n_threads)
-    return sum(_core.plsa_sweep(corpus, words, theta, float(model.alpha), float(model.beta), update, threads))
+    found = _core.plsa_sweep(corpus, words, theta, float(model.alpha), float(model.beta), update, threads)
+    return found.log_likelihood + found.log_prior
 
 
 def objective_of(model: Any, documents: Documents) -> float:

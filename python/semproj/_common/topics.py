@@ -77,12 +77,10 @@ class TopicModel(RowTransformer):
     def _perplexity(self, X: Any, view: int = 0) -> float:
         X = as_counts(X)
         theta = self._fold_in(X, view)
-        total, mass = _core.token_likelihood(
-            core_csr(X), self._words(view), theta, resolve_threads(self.n_threads)
-        )
-        if mass == 0:
+        sums = _core.token_likelihood(core_csr(X), self._words(view), theta, resolve_threads(self.n_threads))
+        if sums.mass == 0:
             raise ValueError("X: has no tokens that the model gives a probability")
-        return math.exp(-total / mass)
+        return math.exp(-sums.log_likelihood / sums.mass)
 
     def _top_words(
         self, names: Sequence[str], k: int, view: int, chosen: Array | None = None

@@ -217,6 +217,14 @@ def as_counts(x: Any, name: str = "X") -> Any:
     return x if x.has_sorted_indices else x.sorted_indices()
 
 
+def scipy_csr(rows: _core.Csr) -> sp.csr_matrix:
+    """What a kernel returned as a matrix with sorted indices, without a copy."""
+    shape = (len(rows.indptr) - 1, rows.n_cols)
+    matrix = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
+    matrix.has_canonical_format = True
+    return matrix
+
+
 def core_csr(x: Any, name: str = "X") -> _core.Csr:
     """A CSR matrix for the kernels. Copies only arrays whose dtype or layout they do not know."""
     x = as_csr(x, name)

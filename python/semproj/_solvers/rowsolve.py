@@ -70,19 +70,17 @@ class RowSolver:
         dtype = self._factors.dtype
         into = out if out.dtype == dtype else np.empty(out.shape, dtype)
         try:
-            value = _core.solve_rows(
-                core_csr(X.astype(dtype, copy=False)),
-                None if weights is None else np.ascontiguousarray(weights, dtype),
-                self._factors,
-                self._whitened,
-                self._inverse,
-                self._shared,
-                self._least_eigenvalue,
-                self._missing_weight,
-                into,
-                self._longest_short,
-                self._n_threads,
+            system = _core.SharedSystem(
+                factors=self._factors,
+                whitened=self._whitened,
+                inverse=self._inverse,
+                matrix=self._shared,
+                least_eigenvalue=self._least_eigenvalue,
+                missing_weight=self._missing_weight,
             )
+            rows = core_csr(X.astype(dtype, copy=False))
+            weights = None if weights is None else np.ascontiguousarray(weights, dtype)
+            value = _core.solve_rows(rows, weights, system, into, self._longest_short, self._n_threads)
         except ArithmeticError as error:
             raise ValueError(
                 f"reg: the system of row {error.args[0]} has no unique solution with reg={self._reg}; "

@@ -303,7 +303,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             n_words + new.count, d, self._symmetric, seed=self._key, n_threads=threads, dtype=self.samples_.dtype
         )
         samples = np.empty((n_draws, n_words + new.count, d), self.samples_.dtype)
-        everything = np.arange(n_words, n_words + new.count, dtype=np.int32), np.array([0, new.count])
+        added = np.arange(n_words, n_words + new.count, dtype=np.int32)
+        everything = _core.WordClasses(added, np.array([0, new.count]))
         for m in range(n_draws):
             sweep = int(self._sweeps_kept[m])
             chain.words[:n_words] = self.samples_[m]
@@ -312,7 +313,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
                 chain.matrices[:] = self.matrix_samples_[m]
             chain.alpha = self._priors[m, -1]
             cells = new.draw(n_neighbors, chain.numbers, sweep, threads)
-            lists, _ = chain.lists(cells)
+            lists = chain.lists(cells)
             prior = self._priors[m, : d * d].reshape(d, d), self._priors[m, d * d : -1]
             chain.draw_words(lists, prior, everything, sweep)
             samples[m] = chain.words

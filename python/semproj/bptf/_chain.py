@@ -78,8 +78,8 @@ class Chain:
                 self.slices[k] = np.diag(self.matrices[k])
         self.alpha = 1.0
         self._listed: list[Cells] = []  # what the lists and classes of words are of
-        self._lists: tuple[Array, Array, Array]
-        self._classes: tuple[Array, Array]
+        self._lists: _core.NeighborLists
+        self._classes: _core.WordClasses
 
     @property
     def words(self) -> Array:
@@ -106,8 +106,8 @@ class Chain:
             found = _core.residual_sums(
                 self.padded, self._mapped(k), cells.rows, cells.cols, cells.values, self.n_threads
             )
-            squares += found[0]
-            sizes += found[1]
+            squares += found.squares
+            sizes += found.sizes
         return squares, sizes
 
     def predict(self, rows: Array, cols: Array, k: int) -> Array:
@@ -123,14 +123,14 @@ class Chain:
         )
         return mapped
 
-    def lists(self, slices: Sequence[Cells]) -> tuple[tuple[Array, Array, Array], int]:
-        """The neighbours of each word, and how many lists it has: one a slice, two for an asymmetric one."""
+    def lists(self, slices: Sequence[Cells]) -> _core.NeighborLists:
+        """The neighbours of each word, in one list a slice, two for an asymmetric one."""
         entries, n_lists = [], 0
         for cells in slices:
             last = n_lists if cells.symmetric else n_lists + 1
-            entries.append((cells.rows, cells.cols, cells.values, n_lists, last))
+            entries.append(_core.SliceCells(cells.rows, cells.cols, cells.values, n_lists, last))
             n_lists = last + 1
-        return _core.neighbour_lists(entries, self.n_words, n_lists, self.n_threads), n_lists
+        return _core.neighbor_lists(entries, self.n_words, n_lists, self.n_threads)
 
     def word_prior(self, sweep: int) -> tuple[Array, Array]:
         """Precision of the words' prior, and its product with their mean."""
@@ -142,9 +142,9 @@ class Chain:
 
     def draw_words(
         self,
-        lists: tuple[Array, Array, Array],
+        lists: _core.NeighborLists,
         prior: tuple[Array, Array],
-        classes: tuple[Array, Array],
+        classes: _core.WordClasses,
         sweep: int,
     ) -> None:
         """Draw the words of some classes, given the prior of all."""
@@ -156,15 +156,15 @@ class Chain:
                 maps += [self.matrices[k], self.matrices[k].T]
             diagonal += [symmetric] * (1 if symmetric else 2)
         precision, weighted_mean = prior
-        known = (
-            np.ascontiguousarray(precision).ravel(),
-            weighted_mean,
-            np.array(maps).ravel(),
-            np.array(diagonal, np.uint8),
-            float(self.alpha),
+        conditional = _core.WordConditional(
+            precision=np.ascontiguousarray(precision).ravel(),
+            precision_mean=weighted_mean,
+            maps=np.array(maps).ravel(),
+            diagonal=np.array(diagonal, np.uint8),
+            alpha=float(self.alpha),
         )
         failed = _core.draw_words(
-            self.padded, self.d, lists, len(diagonal), known, classes, self.numbers.seed, sweep, self.n_threads
+            self.padded, self.d, lists, conditional, classes, self.numbers.seed, sweep, self.n_threads
         )
         if failed >= 0:
             raise ValueError(
@@ -174,8 +174,8 @@ class Chain:
     def _draw_words(self, slices: Sequence[Cells], sweep: int) -> None:
         # Where no cells are drawn, those of all sweeps are the same objects.
         if len(self._listed) != len(slices) or any(a is not b for a, b in zip(self._listed, slices, strict=True)):
-            lists, n_lists = self.lists(slices)
-            classes = _core.colour_classes(np.ascontiguousarray(lists[0][::n_lists]), lists[1])
+            lists = self.lists(slices)
+            classes = _core.color_classes(np.ascontiguousarray(lists.indptr[:: lists.n_lists]), lists.words)
             self._listed, self._lists, self._classes = list(slices), lists, classes
         self.draw_words(self._lists, self.word_prior(sweep), self._classes, sweep)
 
@@ -187,12 +187,10 @@ class Chain:
             precision, mean = self._draw_prior(len(P), P.sum(axis=0), P.T @ P, rng)
             for k in symmetric:
                 cells = slices[k]
-                gram, total = _core.cell_sums(
-                    self.padded, self.d, cells.rows, cells.cols, cells.values, self.n_threads
-                )
+                sums = _core.cell_sums(self.padded, self.d, cells.rows, cells.cols, cells.values, self.n_threads)
                 self.slices[k] = _draw_normal(
-                    precision + self.alpha * gram,
-                    precision @ mean + self.alpha * total,
+                    precision + self.alpha * sums.gram,
+                    precision @ mean + self.alpha * sums.sum,
                     self.numbers.generator(sweep, SLICE, k),
                 )
         others = [k for k, each in enumerate(self.symmetric) if not each]
@@ -208,15 +206,14 @@ class Chain:
         sum over words i of the Kronecker product of V_i V_i' and the Gram matrix of the words that i has cells
         with."""
         d, (above, right) = self.d, np.triu_indices(self.d)
-        lists = _core.neighbour_lists(
-            [(cells.rows, cells.cols, cells.values, 0, 1)], self.n_words, 2, self.n_threads
-        )
+        both = _core.SliceCells(cells.rows, cells.cols, cells.values, row_list=0, col_list=1)
+        lists = _core.neighbor_lists([both], self.n_words, 2, self.n_threads)
         products = np.zeros((len(above), len(above)))
         total = np.zeros((d, d))
         for begin in range(0, self.n_words, _CHUNK_WORDS):
             V = self.words[begin : begin + _CHUNK_WORDS].astype(np.float64)
             grams, sums = np.empty((len(V), len(above))), np.empty((len(V), d))
-            _core.list_grams(self.padded, d, lists, 2, 0, begin, grams, sums, self.n_threads)
+            _core.list_grams(self.padded, d, lists, 0, begin, grams, sums, self.n_threads)
             products += (V[:, above] * V[:, right]).T @ grams
             total += V.T @ sums
         place = np.empty((d, d), np.int64)

@@ -65,7 +65,7 @@ class Pairs:
         if _CROWDED * n > self.available:
             rng = numbers.generator(PAIRS)
             return self._at(rng.choice(self.available, min(n, self.available), replace=False, shuffle=False))
-        found: tuple[Array, Array] = _core.draw_pairs(
+        found = _core.draw_pairs(
             self._words,
             self._n_words,
             n,
@@ -76,7 +76,7 @@ class Pairs:
             numbers.slice,
             n_threads,
         )
-        return found
+        return found.rows, found.cols
 
     # The pair at place p of all is of the word at p % m and the one p // m + 1 after it, around the circle of m
     # words: for ordered pairs, and for unordered ones too, whose places end half way round.

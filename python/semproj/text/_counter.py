@@ -17,24 +17,16 @@ from sklearn.exceptions import NotFittedError
 from .. import _core
 from .._common.persistence import Persistent
 from .._common.resources import resolve_threads
+from .._common.validation import scipy_csr
 from ._documents import iter_batches
 
 Document: TypeAlias = "str | bytes | Sequence[str]"
-CsrParts: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]"
 
 
 def _integer(name: str, value: Any, least: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
     return int(value)
-
-
-def as_matrix(parts: CsrParts, n_features: int) -> csr_matrix:
-    """Return counted rows as a matrix, without a copy."""
-    indptr, indices, data = parts
-    matrix = csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_features), copy=False)
-    matrix.has_canonical_format = True
-    return matrix
 
 
 @contextmanager
@@ -137,7 +129,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def fit_transform(self, documents: Iterable[Document], y: object = None) -> csr_matrix:
         """Learn the vocabulary and count, reading the documents once; equal to ``fit(d).transform(d)``."""
         session, _ = self._learn([documents], keep_rows=True)
-        return as_matrix(session.rows(), len(self._vocabulary))
+        return scipy_csr(session.rows())
 
     def transform(self, documents: Iterable[Document]) -> csr_matrix:
         """Count the terms of the vocabulary.
@@ -154,7 +146,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """
         session = self._session(keep_rows=True, vocabulary=self._fitted())
         self._feed(session, documents)
-        return as_matrix(session.rows(), len(self._vocabulary))
+        return scipy_csr(session.rows())
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the terms in the order of their columns; `input_features` is ignored."""
@@ -230,8 +222,10 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         self.n_documents_ = n_documents
         self.n_tokens_ = n_tokens
 
-    def _count(self, batch: list[Any], first_document_number: int = 0) -> CsrParts:
-        return self._fitted().count(batch, **self._options(), first_document_number=first_document_number)
+    def _count(self, batch: list[Any], first_document_number: int = 0) -> csr_matrix:
+        """Count one batch, for an encoder."""
+        options = self._options()
+        return scipy_csr(self._fitted().count(batch, **options, first_document_number=first_document_number))
 
     def _get_state(self) -> dict[str, npt.NDArray[Any]]:
         terms = self._fitted()

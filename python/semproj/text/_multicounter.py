@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ._counter import Document, TermCounter, as_matrix, naming_view
+from .._common.validation import scipy_csr
+from ._counter import Document, TermCounter, naming_view
 
 
 class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
@@ -114,7 +115,7 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
             self.counters_ = [counter] * len(views)
             if not keep_rows:
                 return []
-            rows = as_matrix(session.rows(), len(counter._vocabulary))
+            rows = scipy_csr(session.rows())
             return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
         counters, result = [], []
         for i, source in enumerate(views):
@@ -122,7 +123,7 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
             with naming_view(i):
                 session, _ = counters[i]._learn([source], keep_rows)
             if keep_rows:
-                result.append(as_matrix(session.rows(), len(counters[i]._vocabulary)))
+                result.append(scipy_csr(session.rows()))
         self.counters_ = counters
         return result
 

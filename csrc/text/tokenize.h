@@ -45,9 +45,9 @@ inline constexpr int kPadding = 16;
 // A word is a maximal run of letters, numbers and the marks that follow them. The words come in pieces of a
 // few kilobytes, so that they are still in the nearest cache when they are looked up and a document of any
 // length needs little memory.
-class Tokeniser {
+class Tokenizer {
  public:
-  Tokeniser(bool lowercase, bool replace_errors) : lowercase_(lowercase), replace_errors_(replace_errors) {}
+  Tokenizer(bool lowercase, bool replace_errors) : lowercase_(lowercase), replace_errors_(replace_errors) {}
 
   void start(const DocumentRef& document, int64_t document_number);
 

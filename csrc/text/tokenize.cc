@@ -5,7 +5,7 @@
 // Cost: about 1 cycle per ASCII character (the copy into the buffer included), 4 per edge, 10 to 15 for each
 // other character.
 
-#include "text/tokenise.h"
+#include "text/tokenize.h"
 
 #include <bit>
 #include <cstring>
@@ -50,7 +50,7 @@ struct DecodeUnit {
 
 }  // namespace
 
-void Tokeniser::start(const DocumentRef& document, int64_t document_number) {
+void Tokenizer::start(const DocumentRef& document, int64_t document_number) {
   document_ = document;
   document_number_ = document_number;
   position_ = 0;
@@ -58,7 +58,7 @@ void Tokeniser::start(const DocumentRef& document, int64_t document_number) {
   text_size_ = bounds_size_ = 0;
 }
 
-bool Tokeniser::next(Spans* spans) {
+bool Tokenizer::next(Spans* spans) {
   if (done_) return false;
   if (bounds_size_ % 2 == 1) {  // the last piece ended inside a word: it is the beginning of this one
     const int64_t begin = bounds_[bounds_size_ - 1];
@@ -99,7 +99,7 @@ bool Tokeniser::next(Spans* spans) {
 }
 
 // Room for n more units: 4 bytes each, and one bound each and the closing one.
-void Tokeniser::make_room(int64_t n_units) {
+void Tokenizer::make_room(int64_t n_units) {
   const int64_t n_bytes = text_size_ + 4 * n_units + kBlock + kPadding;
   if (n_bytes > std::numeric_limits<uint32_t>::max()) {
     throw TextError("document " + std::to_string(document_number_) + " has a term of more than 4 GB");
@@ -112,7 +112,7 @@ void Tokeniser::make_room(int64_t n_units) {
 }
 
 template <class Unit, bool kLower, class Decode>
-void Tokeniser::read_text(Decode decode) {
+void Tokenizer::read_text(Decode decode) {
   const auto* const begin = static_cast<const Unit*>(document_.text.data);
   const Unit* const end = begin + document_.text.length;
   const Unit* p = begin + position_;
@@ -166,7 +166,7 @@ void Tokeniser::read_text(Decode decode) {
   bounds_size_ = bound - bounds_.data();
 }
 
-void Tokeniser::read_tokens() {
+void Tokenizer::read_tokens() {
   const int64_t first = position_, n = document_.n_tokens;
   while (position_ < n && position_ - first < kPieceTokens && text_size_ < kPieceUnits) {
     const TextRef& token = document_.tokens[position_];
@@ -190,7 +190,7 @@ void Tokeniser::read_tokens() {
 }
 
 template <class Unit>
-void Tokeniser::append_token(const TextRef& token) {
+void Tokenizer::append_token(const TextRef& token) {
   const auto* p = static_cast<const Unit*>(token.data);
   for (int64_t i = 0; i < token.length; ++i) {
     uint32_t code = p[i];
@@ -203,7 +203,7 @@ void Tokeniser::append_token(const TextRef& token) {
   }
 }
 
-void Tokeniser::fail(int64_t position, uint32_t unit) const {
+void Tokenizer::fail(int64_t position, uint32_t unit) const {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
   for (int shift = unit > 0xFF ? 12 : 4; shift >= 0; shift -= 4) hex += kDigits[(unit >> shift) & 15];

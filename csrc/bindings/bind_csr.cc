@@ -1,0 +1,15 @@
+#include "bindings/csr_argument.h"
+
+namespace semproj::bindings {
+
+void register_csr(py::module_& m) {
+  py::class_<CsrArgument>(m, "Csr")
+      .def(py::init<py::array, py::array, py::array, int64_t>(), py::arg("indptr"), py::arg("indices"),
+           py::arg("data"), py::arg("n_cols"))
+      .def_readonly("indptr", &CsrArgument::indptr)
+      .def_readonly("indices", &CsrArgument::indices)
+      .def_readonly("data", &CsrArgument::data)
+      .def_readonly("n_cols", &CsrArgument::n_cols);
+}
+
+}  // namespace semproj::bindings

@@ -1,0 +1,15 @@
+#include "kernels/simd/table.h"
+
+#include "kernels/simd/variant.h"
+
+namespace semproj::simd::SEMPROJ_SIMD {
+
+Table table() {
+  return {.tiles = tile_table(),
+          .scores = score_table(),
+          .topics = topic_table(),
+          .float32 = {.rows = row_table<float>(), .systems = system_table<float>()},
+          .float64 = {.rows = row_table<double>(), .systems = system_table<double>()}};
+}
+
+}  // namespace semproj::simd::SEMPROJ_SIMD

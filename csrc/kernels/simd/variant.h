@@ -1,0 +1,16 @@
+#pragma once
+// The parts of the table of the instruction set that a file is compiled for. For files of this folder alone.
+
+#include "kernels/simd/table.h"
+
+namespace semproj::simd::SEMPROJ_SIMD {
+
+TileTable tile_table();
+ScoreTable score_table();
+TopicTable topic_table();
+template <class T>
+RowTable<T> row_table();
+template <class T>
+SystemTable<T> system_table();
+
+}  // namespace semproj::simd::SEMPROJ_SIMD
