@@ -102,15 +102,9 @@ class OPCA(Eigensolving, LinearModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.gamma, self.solver = n_components, gamma, solver
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> OPCA:
@@ -123,6 +117,7 @@ class OPCA(Eigensolving, LinearModel):
             share has one column.
         """
         self._check_parameters()
+        check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X)
         rank = self._checked_rank(views)
         noise = contrasts(views)
@@ -156,14 +151,8 @@ class OPCA(Eigensolving, LinearModel):
         self.components_ = oriented(components)
         self._packed_cache: dict[str, Any] = {}
         self.eigenvalues_ = found.values.astype(components.dtype)
-        self.residuals_ = found.residuals
-        self.converged_ = found.converged
-        self.n_iter_ = found.n_restarts + 1
-        self.solver_ = solver
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self.solver, "solver", SOLVERS)
+        self.residuals_, self.converged_ = found.residuals, found.converged
+        self.n_iter_, self.solver_ = found.n_restarts + 1, solver
 
     def _checked_rank(self, views: list[Any]) -> int:
         n, p = views[0].shape
