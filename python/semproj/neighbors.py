@@ -59,9 +59,7 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     _scalars = ("n_features_in_",)
 
     def __init__(self, n_neighbors: int = 1, metric: Metric = "cosine", n_threads: int | None = None) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.n_threads = n_threads
+        self.n_neighbors, self.metric, self.n_threads = n_neighbors, metric, n_threads
 
     @keeps_previous_fit
     def fit(self, X: Any, y: Any) -> NearestNeighborClassifier:

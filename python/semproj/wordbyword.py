@@ -135,21 +135,12 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         progress: bool = False,
     ) -> None:
         self.counter = counter
-        self.model1_iter = model1_iter
-        self.hmm_iter = hmm_iter
-        self.model1_tol = model1_tol
-        self.hmm_tol = hmm_tol
-        self.word_dependent = word_dependent
-        self.smoothing = smoothing
-        self.max_jump = max_jump
-        self.null_probability = null_probability
-        self.min_cooccurrence = min_cooccurrence
-        self.min_probability = min_probability
-        self.min_score = min_score
-        self.max_length = max_length
-        self.skip_probability = skip_probability
-        self.n_threads = n_threads
-        self.progress = progress
+        self.model1_iter, self.model1_tol = model1_iter, model1_tol
+        self.hmm_iter, self.hmm_tol, self.null_probability = hmm_iter, hmm_tol, null_probability
+        self.word_dependent, self.smoothing, self.max_jump = word_dependent, smoothing, max_jump
+        self.min_cooccurrence, self.min_probability = min_cooccurrence, min_probability
+        self.min_score, self.max_length, self.skip_probability = min_score, max_length, skip_probability
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(
