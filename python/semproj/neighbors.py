@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._common.persistence import Arrays, Persistent
 from ._common.types import Array
-from ._common.validation import check_integer, keeps_previous_fit
-from .retrieval import Metric, as_rows, check_finite, check_metric, top_k
+from ._common.validation import check_finite, check_integer, keeps_previous_fit
+from .retrieval import Metric, as_rows, check_metric, top_k
 
 __all__ = ["NearestNeighborClassifier"]
 
@@ -71,10 +71,6 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
             Finite numbers; kept as float32.
         y : array-like of shape (n_samples,)
             Labels: strings, integers or booleans.
-
-        Returns
-        -------
-        self
         """
         metric = check_metric(self.metric)
         n_neighbors = check_integer(self.n_neighbors, "n_neighbors", low=1)
