@@ -117,8 +117,13 @@ class LSA(LinearModel):
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
+        if self.n_components > min(X.shape):
+            raise ValueError(
+                f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
+                f"got {self.n_components}"
+            )
         mean = column_mean(X)
-        result = self._solve(X, mean if self.center else None, self._checked_rank(X))
+        result = self._solve(X, mean if self.center else None, int(self.n_components))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_, self.n_iter_ = result.residuals, result.n_restarts + 1
         if self.solver == "lanczos" and not result.converged:
@@ -207,14 +212,6 @@ class LSA(LinearModel):
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_choice(self.solver, "solver", SOLVERS)
-
-    def _checked_rank(self, X: Any) -> int:
-        if self.n_components > min(X.shape):
-            raise ValueError(
-                f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
-                f"got {self.n_components}"
-            )
-        return int(self.n_components)
 
 
 def _sizes_within_memory(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:

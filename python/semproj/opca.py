@@ -119,14 +119,19 @@ class OPCA(Eigensolving, LinearModel):
         self._check_parameters()
         check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X)
-        rank = self._checked_rank(views)
+        n, p = views[0].shape
+        if self.n_components > min(len(views) * n, p):
+            raise ValueError(
+                f"n_components: expected at most min(n_features = {p}, documents of all languages = "
+                f"{len(views) * n}), got {self.n_components}"
+            )
         noise = contrasts(views)
         if noise.nnz == 0:
             warnings.warn(
                 "X: the views are identical, so there is no noise but gamma; the components are those of PCA",
                 stacklevel=3,
             )
-        self._solve(views, noise, rank)
+        self._solve(views, noise, int(self.n_components))
         if not self.converged_:
             warn_not_converged(self.max_iter, float(self.residuals_.max()), self.tol)
         return self
@@ -153,15 +158,6 @@ class OPCA(Eigensolving, LinearModel):
         self.eigenvalues_ = found.values.astype(components.dtype)
         self.residuals_, self.converged_ = found.residuals, found.converged
         self.n_iter_, self.solver_ = found.n_restarts + 1, solver
-
-    def _checked_rank(self, views: list[Any]) -> int:
-        n, p = views[0].shape
-        if self.n_components > min(len(views) * n, p):
-            raise ValueError(
-                f"n_components: expected at most min(n_features = {p}, documents of all languages = "
-                f"{len(views) * n}), got {self.n_components}"
-            )
-        return int(self.n_components)
 
 
 def contrasts(views: list[Any]) -> Any:

@@ -49,10 +49,6 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         ----------
         X : sparse matrix or array of shape (n_documents, n_features)
             Counts, not negative. To share the statistics of several languages, stack their matrices.
-
-        Returns
-        -------
-        self
         """
         resolve_threads(self.n_threads)
         self._check_parameters()

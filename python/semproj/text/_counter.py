@@ -120,11 +120,6 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         ----------
         documents : iterable of str, bytes or lists of str
             Read once.
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         self._learn([documents], keep_rows=False)
         return self
@@ -220,10 +215,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         self, vocabulary: _core.Vocabulary, counts: npt.NDArray[np.int64], n_documents: int, n_tokens: int
     ) -> None:
         self.__dict__.pop("vocabulary_", None)
-        self._vocabulary = vocabulary
-        self.term_counts_ = counts
-        self.n_documents_ = n_documents
-        self.n_tokens_ = n_tokens
+        self._vocabulary, self.term_counts_ = vocabulary, counts
+        self.n_documents_, self.n_tokens_ = n_documents, n_tokens
 
     def _count(self, batch: list[Any], first_document_number: int = 0) -> CsrParts:
         return self._fitted().count(batch, **self._options(), first_document_number=first_document_number)
