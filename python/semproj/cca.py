@@ -40,16 +40,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     solver : {"auto", "cholesky", "dual"}, default "auto"
         Both find the same components. "cholesky" factors the covariance of each view's features. "dual" first
         rotates the views into the space of their rows, which pays if these are few. "auto" takes the cheaper one.
-    tol : float, default 5e-3
-        A component has converged when its relative residual is at most this; see :class:`semproj.OPCA`.
-    max_iter : int, default 100
-        How often the eigensolver restarts at most. Warns if that was not enough.
-    max_memory : int or None
-        Bytes of working memory, including the result. None: half of what the machine and control groups allow.
-    random_state : int, numpy generator or None
-    n_threads : int or None
-    progress : bool, default False
-        Show a progress bar.
+    tol, max_iter, max_memory, random_state, n_threads, progress
+        As in :class:`semproj.OPCA`.
 
     Attributes
     ----------
@@ -58,10 +50,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         :class:`semproj.Encoder` takes them.
     eigenvalues_ : array of shape (n_components,)
         For two views, the canonical correlations. They are at most the number of views minus one.
-    residuals_ : array of shape (n_components,)
-    converged_ : bool
-    n_iter_ : int
-    solver_ : str
+    residuals_, converged_, n_iter_, solver_
+        As in :class:`semproj.OPCA`.
 
     Notes
     -----
@@ -96,15 +86,9 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.gamma, self.solver = n_components, gamma, solver
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> CCA:
@@ -116,6 +100,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             Row i of each is the same document.
         """
         self._check_parameters()
+        check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X, shared_columns=False)
         rank = self._checked_rank(views)
         solver, size = self._choose_solver(views, rank)
@@ -134,10 +119,8 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         # For two views we solved for squares; for more, S + N, which has the same vectors and is positive.
         values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
         self.eigenvalues_ = values.astype(components.dtype)
-        self.residuals_ = found.residuals
-        self.converged_ = found.converged
-        self.n_iter_ = found.n_restarts + 1
-        self.solver_ = solver
+        self.residuals_, self.converged_ = found.residuals, found.converged
+        self.n_iter_, self.solver_ = found.n_restarts + 1, solver
         self._restored()
         if not found.converged:
             warn_not_converged(self.max_iter, float(found.residuals.max()), self.tol)
@@ -171,10 +154,6 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             ViewProjection(self.n_threads)._set(np.ascontiguousarray(self._components[:, end - width : end]))
             for end, width in zip(ends, self._widths, strict=True)
         ]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self.solver, "solver", SOLVERS)
 
     def _checked_rank(self, views: list[Any]) -> int:
         largest = min(views[0].shape[0], *(view.shape[1] for view in views))

@@ -65,18 +65,9 @@ class CLLSI(LSA):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            center=center,
-            max_memory=max_memory,
-            random_state=random_state,
-            n_threads=n_threads,
-            progress=progress,
-        )
-        self.weighting = weighting
+        self.n_components, self.weighting, self.solver, self.center = n_components, weighting, solver, center
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:

@@ -13,7 +13,7 @@ from . import _core
 from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import check_integer, core_csr, scipy_csr
+from ._common.validation import check_finite, check_integer, core_csr, scipy_csr
 from .lsa import LSA
 from .text import Document, TermCounter, iter_batches
 from .weighting import TermWeighting, TfIdf
@@ -230,8 +230,7 @@ def check_words(
         raise ValueError(f"vectors: expected a row for each of the {len(words)} words, got shape {rows.shape}")
     if not len(words):
         raise ValueError("words: expected at least one")
-    if not np.isfinite(rows).all():
-        raise ValueError("vectors: contains NaN or infinity")
+    check_finite(rows, "vectors")
     vocabulary = dict(zip(words, range(len(words)), strict=True))
     if len(vocabulary) != len(words):
         raise ValueError("words: expected different words, got some twice")

@@ -85,16 +85,10 @@ class DDA(Eigensolving, LinearModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.group_size = group_size
-        self.group_components = group_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.gamma = n_components, gamma
+        self.group_size, self.group_components = group_size, group_components
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> DDA:
@@ -106,6 +100,9 @@ class DDA(Eigensolving, LinearModel):
             Weighted rows, one matrix per language, as for :class:`semproj.OPCA`.
         """
         self._check_parameters()
+        check_integer(self.group_size, "group_size", low=1)
+        if self.group_components is not None:
+            check_integer(self.group_components, "group_components", low=1)
         views = weighted_views(X)
         key = seed_key(self.random_state)
         with single_threaded_blas():
@@ -134,12 +131,6 @@ class DDA(Eigensolving, LinearModel):
         self.fit(X)
         return [self.transform(x) for x in X]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer(self.group_size, "group_size", low=1)
-        if self.group_components is not None:
-            check_integer(self.group_components, "group_components", low=1)
-
     def _groups(self, views: list[Any], key: int) -> list[Array]:
         """The columns of each group."""
         p = views[0].shape[1]
@@ -161,17 +152,11 @@ class DDA(Eigensolving, LinearModel):
                 f"n_components: {self.n_components} are more than the {possible} directions of the first stage; "
                 "raise group_components"
             )
+        shared = {name: getattr(self, name) for name in ("gamma", "tol", "max_iter", "max_memory", "n_threads")}
         stages, worst = [], 0.0
         with progress_bar(self.progress, "DDA, first stage", len(parts), unit="group") as bar:
             for number, views in enumerate(parts):
-                model = OPCA(
-                    gamma=self.gamma,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    max_memory=self.max_memory,
-                    random_state=(key + number) % 2**64,
-                    n_threads=self.n_threads,
-                )
+                model = OPCA(**shared, random_state=(key + number) % 2**64)
                 (n, p), languages = views[0].shape, len(views)
                 model._solve(views, contrasts(views), min(wanted, p, languages * n))
                 stages.append(model.components_[model.components_.any(axis=1)])

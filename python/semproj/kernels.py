@@ -18,6 +18,7 @@ from ._common.validation import (
     as_csr,
     check_choice,
     check_coupling,
+    check_finite,
     check_integer,
     check_out,
     check_positive,
@@ -66,9 +67,7 @@ class Projection:
             raise TypeError(f"matrix: expected numbers, got dtype {array.dtype}")
         if array.dtype not in (np.float32, np.float64):
             array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
-        if storage is None:
-            storage = array.dtype.name
-        check_choice(storage, "storage", STORAGES)
+        storage = check_choice(array.dtype.name if storage is None else storage, "storage", STORAGES)
         self._packed = _core.PackedProjection(array, storage, resolve_threads(n_threads))
 
     @property
@@ -302,8 +301,7 @@ def project_posteriors(
             raise ValueError(f"theta{i + 1}: expected the shape of theta1, {shape}, got {thetas[i].shape}")
         if phis[i].shape[0] != shape[1]:
             raise ValueError(f"phi{i + 1}: expected a row for each of {shape[1]} topics, got {phis[i].shape[0]}")
-        if x.shape != (shape[0], phis[i].shape[1]):
-            expected = (shape[0], phis[i].shape[1])
+        if x.shape != (expected := (shape[0], phis[i].shape[1])):
             raise ValueError(f"counts{i + 1}: expected shape {expected}, got {x.shape}")
         counts.append(core_csr(x))
     multipliers = np.zeros(shape, np.float32)
@@ -357,8 +355,7 @@ def _checked_factors(factors: Any) -> Array:
         raise ValueError(f"factors: expected a matrix with at least one column, got shape {table.shape}")
     if table.dtype not in (np.float32, np.float64):
         raise TypeError(f"factors: expected float32 or float64, got dtype {table.dtype}")
-    if not np.isfinite(table).all():
-        raise ValueError("factors: contains NaN or infinity")
+    check_finite(table, "factors")
     return np.ascontiguousarray(table)
 
 
@@ -366,8 +363,7 @@ def _checked_entries(X: Any, weights: Any) -> tuple[Any, Array | None]:
     """X as CSR without duplicates, and the weights of its entries in their order."""
     check_sparse(X)
     X = without_duplicates(as_csr(X))
-    if not np.isfinite(X.data).all():
-        raise ValueError("X: contains NaN or infinity")
+    check_finite(X.data, "X")
     if weights is None:
         return X, None
     check_sparse(weights, "weights")

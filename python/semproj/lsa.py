@@ -103,15 +103,9 @@ class LSA(LinearModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.center = center
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.solver, self.center = n_components, solver, center
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Any, y: Any = None) -> LSA:
@@ -123,11 +117,15 @@ class LSA(LinearModel):
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
+        if self.n_components > min(X.shape):
+            raise ValueError(
+                f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
+                f"got {self.n_components}"
+            )
         mean = column_mean(X)
-        result = self._solve(X, mean if self.center else None, self._checked_rank(X))
+        result = self._solve(X, mean if self.center else None, int(self.n_components))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
-        self.residuals_ = result.residuals
-        self.n_iter_ = result.n_restarts + 1
+        self.residuals_, self.n_iter_ = result.residuals, result.n_restarts + 1
         if self.solver == "lanczos" and not result.converged:
             warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self
@@ -157,10 +155,8 @@ class LSA(LinearModel):
             return self.fit(X)
         self._check_parameters()
         X = self._validated(X, reset=False)
-        k = len(self.components_)
-        mean = column_mean(X)
-        rank = min(k, *X.shape)
-        new = self._solve(X, mean if self.center else None, rank)
+        k, mean = len(self.components_), column_mean(X)
+        new = self._solve(X, mean if self.center else None, min(k, *X.shape))
         old_n, new_n = self.n_samples_seen_, X.shape[0]
         rows = [self.components_ * self.singular_values_[:, None], new.components * new.singular_values[:, None]]
         if self.center:  # one more row is the scatter between the two means
@@ -185,7 +181,6 @@ class LSA(LinearModel):
                 operator,
                 rank,
                 size=size,
-                block=block,
                 solver=self.solver,
                 tol=self.tol,
                 max_restarts=self.max_iter,
@@ -212,28 +207,17 @@ class LSA(LinearModel):
         self.explained_variance_ = variance.astype(dtype)
         self.explained_variance_ratio_ = ratio.astype(dtype)
         self.mean_ = mean.astype(dtype) if self.center else None
-        self._column_mean = mean
-        self._sum_of_squares = squares
-        self.n_samples_seen_ = n
+        self._column_mean, self._sum_of_squares, self.n_samples_seen_ = mean, squares, n
 
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_choice(self.solver, "solver", SOLVERS)
 
-    def _checked_rank(self, X: Any) -> int:
-        if self.n_components > min(X.shape):
-            raise ValueError(
-                f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
-                f"got {self.n_components}"
-            )
-        return int(self.n_components)
-
 
 def _sizes_within_memory(X: Any, rank: int, max_memory: int | None) -> tuple[int, int]:
     """How many columns the Krylov basis and how many bytes a chunk of X V may have within `max_memory`."""
     short, item = min(X.shape), X.dtype.itemsize
-    width = block_width(rank)
-    wanted = basis_size(rank)
+    width, wanted = block_width(rank), basis_size(rank)
     roomy = 2 * width * max(X.shape) * item  # all of X V at once, and packed
     if max_memory is None:
         return wanted, roomy

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._common.persistence import Arrays, Persistent
 from ._common.types import Array
-from ._common.validation import check_integer, keeps_previous_fit
-from .retrieval import Metric, as_rows, check_finite, check_metric, top_k
+from ._common.validation import check_finite, check_integer, keeps_previous_fit
+from .retrieval import Metric, as_rows, check_metric, top_k
 
 __all__ = ["NearestNeighborClassifier"]
 
@@ -59,9 +59,7 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     _scalars = ("n_features_in_",)
 
     def __init__(self, n_neighbors: int = 1, metric: Metric = "cosine", n_threads: int | None = None) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.n_threads = n_threads
+        self.n_neighbors, self.metric, self.n_threads = n_neighbors, metric, n_threads
 
     @keeps_previous_fit
     def fit(self, X: Any, y: Any) -> NearestNeighborClassifier:
@@ -73,10 +71,6 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
             Finite numbers; kept as float32.
         y : array-like of shape (n_samples,)
             Labels: strings, integers or booleans.
-
-        Returns
-        -------
-        self
         """
         metric = check_metric(self.metric)
         n_neighbors = check_integer(self.n_neighbors, "n_neighbors", low=1)

@@ -123,8 +123,7 @@ class ExtendedWordSpace:
         dtype = np.float64 if np.asarray(vectors).dtype == np.float64 else np.float32
         self.vectors, self.vocabulary = check_words(self.words, vectors, dtype)
         self._usable = _make_unit(self.vectors)
-        self.lemmatizer = lemmatizer
-        self.context = context
+        self.lemmatizer, self.context = lemmatizer, context
         self.n_neighbors = check_integer(n_neighbors, "n_neighbors", low=1)
         self.n_consistent = check_integer(n_consistent, "n_consistent", low=1, high=self.n_neighbors)
         if comb(self.n_neighbors, self.n_consistent) > _MOST_SUBSETS:

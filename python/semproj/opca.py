@@ -102,15 +102,9 @@ class OPCA(Eigensolving, LinearModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.gamma, self.solver = n_components, gamma, solver
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, X: Sequence[Any], y: Any = None) -> OPCA:
@@ -123,15 +117,21 @@ class OPCA(Eigensolving, LinearModel):
             share has one column.
         """
         self._check_parameters()
+        check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X)
-        rank = self._checked_rank(views)
+        n, p = views[0].shape
+        if self.n_components > min(len(views) * n, p):
+            raise ValueError(
+                f"n_components: expected at most min(n_features = {p}, documents of all languages = "
+                f"{len(views) * n}), got {self.n_components}"
+            )
         noise = contrasts(views)
         if noise.nnz == 0:
             warnings.warn(
                 "X: the views are identical, so there is no noise but gamma; the components are those of PCA",
                 stacklevel=3,
             )
-        self._solve(views, noise, rank)
+        self._solve(views, noise, int(self.n_components))
         if not self.converged_:
             warn_not_converged(self.max_iter, float(self.residuals_.max()), self.tol)
         return self
@@ -156,23 +156,8 @@ class OPCA(Eigensolving, LinearModel):
         self.components_ = oriented(components)
         self._packed_cache: dict[str, Any] = {}
         self.eigenvalues_ = found.values.astype(components.dtype)
-        self.residuals_ = found.residuals
-        self.converged_ = found.converged
-        self.n_iter_ = found.n_restarts + 1
-        self.solver_ = solver
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self.solver, "solver", SOLVERS)
-
-    def _checked_rank(self, views: list[Any]) -> int:
-        n, p = views[0].shape
-        if self.n_components > min(len(views) * n, p):
-            raise ValueError(
-                f"n_components: expected at most min(n_features = {p}, documents of all languages = "
-                f"{len(views) * n}), got {self.n_components}"
-            )
-        return int(self.n_components)
+        self.residuals_, self.converged_ = found.residuals, found.converged
+        self.n_iter_, self.solver_ = found.n_restarts + 1, solver
 
 
 def contrasts(views: list[Any]) -> Any:

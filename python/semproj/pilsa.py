@@ -123,14 +123,9 @@ class PILSA(SimilarityModel):
         As in `signed_tfidf`: how much to hold back long entries, from 0 (the paper's) to 1.
     tol : float, default 1e-4
         A component has converged when its relative residual is at most this, as in `LSA`.
-    max_iter : int, default 100
-        How often the solver restarts at most. Warns if that was not enough.
     dtype : {"float32", "float64"}, default "float32"
-    max_memory : int or None
-        Bytes of working memory of the solver, as in `LSA`.
-    random_state : int, numpy generator or None
-    n_threads : int or None
-    progress : bool, default False
+    max_iter, max_memory, random_state, n_threads, progress
+        As in `LSA`.
 
     Attributes
     ----------
@@ -138,13 +133,11 @@ class PILSA(SimilarityModel):
         Rows of length one; zero for a word that the components say nothing about.
     word_norms_ : array of shape (n_words,)
         Their lengths before.
-    singular_values_ : array of shape (n_components,)
-    residuals_ : array of shape (n_components,)
-        Relative residuals of the components.
+    singular_values_, residuals_, n_iter_
+        As in `LSA`.
     words_ : list of str
     vocabulary_ : dict of str to int
         The row of each word.
-    n_iter_ : int
 
     Notes
     -----
@@ -184,18 +177,10 @@ class PILSA(SimilarityModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.power = power
-        self.taper = taper
-        self.weights = weights
-        self.row_scaling = row_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.dtype = dtype
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
+        self.n_components, self.power, self.taper = n_components, power, taper
+        self.weights, self.row_scaling, self.dtype = weights, row_scaling, dtype
+        self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
+        self.random_state, self.n_threads, self.progress = random_state, n_threads, progress
 
     @keeps_previous_fit
     def fit(self, thesaurus: Thesaurus, y: Any = None) -> PILSA:
@@ -224,9 +209,7 @@ class PILSA(SimilarityModel):
         self.word_vectors_, self.word_norms_ = _unit_words(
             lsa.components_, lsa.singular_values_, power, self.taper
         )
-        self.singular_values_ = lsa.singular_values_
-        self.residuals_ = lsa.residuals_
-        self.n_iter_ = lsa.n_iter_
+        self.singular_values_, self.residuals_, self.n_iter_ = lsa.singular_values_, lsa.residuals_, lsa.n_iter_
         self._set_words(thesaurus.words)
         return self
 

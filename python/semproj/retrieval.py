@@ -16,7 +16,7 @@ import numpy.typing as npt
 from . import _core
 from ._common.resources import interruptible, resolve_threads
 from ._common.types import Array
-from ._common.validation import check_integer
+from ._common.validation import check_finite, check_integer
 
 __all__ = ["gold_ranks", "top_k", "true_ranks"]
 
@@ -96,8 +96,7 @@ def top_k(
     if callable(metric):
         from .jit.retrieval import nearest
 
-        found = interruptible(nearest, metric, left, right, k, threads)
-        return cast("tuple[Int64, Float32]", found)
+        return interruptible(nearest, metric, left, right, k, threads)
     best = _core.top_k(left, right, k, metric, threads)
     return best.indices, best.scores
 
@@ -113,9 +112,8 @@ def true_ranks(
     Parameters
     ----------
     A, B : array-like of shape (n, d)
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
+    metric, n_threads
         As in `top_k`.
-    n_threads : int or None
 
     Returns
     -------
@@ -151,8 +149,7 @@ def true_ranks(
 
         check_finite(first, "A")
         check_finite(second, "B")
-        ranks = interruptible(partner_ranks, metric, first, second, threads)
-        return cast("tuple[Int64, Int64]", ranks)
+        return interruptible(partner_ranks, metric, first, second, threads)
     both = _core.true_ranks(first, second, metric, threads)
     return both.forward, both.backward
 
@@ -170,15 +167,12 @@ def gold_ranks(
 
     Parameters
     ----------
-    queries : array-like of shape (n, d)
-    corpus : array-like of shape (m, d)
+    queries, corpus, metric, n_threads
+        As in `top_k`.
     gold : sequence of n row numbers, or of n sequences of row numbers
         What each query ought to find: at least one row of `corpus`.
     among : array-like of row numbers or None, default None
         The rivals: only these rows are counted, each once. None counts all.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
-        As in `top_k`.
-    n_threads : int or None
 
     Returns
     -------
@@ -214,8 +208,7 @@ def gold_ranks(
     if callable(metric):
         from .jit.retrieval import rival_counts
 
-        counts = interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
-        return cast("tuple[Int64, Int64]", counts)
+        return interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
     found = _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
     return found.nearer, found.tied
 
@@ -254,18 +247,10 @@ def check_rows(values: Any, name: str, n_rows: int) -> Int64:
 
 def check_metric(metric: Any) -> Metric:
     """Check that a metric is one of the names, or a function."""
-    if callable(metric):
-        return cast(Metric, metric)
-    if not isinstance(metric, str) or metric not in METRICS:
+    if not callable(metric) and (not isinstance(metric, str) or metric not in METRICS):
         names = ", ".join(map(repr, METRICS))
         raise ValueError(f"metric: expected one of {names} or a function, got {metric!r}")
-    return metric
-
-
-def check_finite(rows: Float32, name: str) -> None:
-    """Refuse NaN and infinity; the compiled metrics do so themselves."""
-    if not np.isfinite(rows).all():
-        raise ValueError(f"{name}: contains NaN or infinity")
+    return cast(Metric, metric)
 
 
 def as_rows(vectors: Any, name: str, metric: Metric) -> Float32:
@@ -294,8 +279,7 @@ def _narrowed(rows: Array, name: str, *, scaled: bool) -> Array:
         if rows.dtype.kind != "f" or rows.dtype.itemsize < 8 or not rows.size:
             return narrow
         largest = np.abs(rows).max(axis=1)
-        if not np.isfinite(largest).all():
-            raise ValueError(f"{name}: contains NaN or infinity")
+        check_finite(largest, name)
         if scaled:
             outside = (largest > 1e30) | ((largest < 1e-30) & (largest > 0))
             narrow[outside] = rows[outside] / largest[outside, None]

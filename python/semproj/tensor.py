@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,10 @@ def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...
 
 def _in_order(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Sort entries by cell, add up those of one cell, and drop zeros."""
-    order = np.lexsort(coords[::-1]) if not _fits(shape) else np.argsort(_cells(coords, shape), kind="stable")
+    if prod(shape) < 2**62 and len(shape) < 32:  # NumPy can number the cells
+        order = np.argsort(np.ravel_multi_index(tuple(coords), shape), kind="stable")
+    else:
+        order = np.lexsort(coords[::-1])
     coords, values = coords[:, order], values[order]
     new = np.ones(len(values), bool)
     new[1:] = (coords[:, 1:] != coords[:, :-1]).any(axis=0)
@@ -170,15 +174,3 @@ def _in_order(coords: Array, values: Array, shape: tuple[int, ...]) -> tuple[Arr
     if not there.all():
         coords, values = coords[:, there], values[there]
     return np.ascontiguousarray(coords), values
-
-
-def _fits(shape: tuple[int, ...]) -> bool:
-    return float(np.prod(np.array(shape, float))) < 2.0**62
-
-
-def _cells(coords: Array, shape: tuple[int, ...]) -> Array:
-    cells: Array = coords[0].copy()
-    for mode in range(1, len(shape)):
-        cells *= shape[mode]
-        cells += coords[mode]
-    return cells

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ._common.files import Problem
 from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.types import Array
-from ._common.validation import as_csr, check_choice, check_real, check_sparse, without_duplicates
+from ._common.validation import as_csr, check_choice, check_finite, check_real, check_sparse, without_duplicates
 from ._common.words import UnknownWordError, find_word, normal_word
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
@@ -195,8 +195,7 @@ def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
         csr = as_csr(matrix, where).astype(np.float32, copy=False)
     if csr.shape != shape:
         raise ValueError(f"{where}: expected shape {shape} (entries, words), got {csr.shape}")
-    if not np.isfinite(csr.data).all():
-        raise ValueError(f"{where}: contains NaN or infinity")
+    check_finite(csr.data, where)
     return without_duplicates(sp.csr_matrix(csr))
 
 

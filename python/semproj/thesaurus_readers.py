@@ -280,9 +280,7 @@ class _Graph:
         if relation == "antonym":
             return _words_besides(self._opposites(synset, indirect), synset.words)
         if relation == "contrast":
-            heads = self._targets(synset, "similar") if synset.satellite else []
-            opposites = [antonym for head in heads for antonym in self._targets(head, "antonym")]
-            found = [each for antonym in opposites for each in self._targets(antonym, "similar")]
+            found = self._targets(self._targets(self._heads(synset), "antonym"), "similar")
             nearer = _words_besides(self._opposites(synset, indirect), ())
             return _words_besides(found, [*synset.words, *nearer])
         if relation == "derived":
@@ -290,22 +288,25 @@ class _Graph:
             return [self.synsets[p.pos, p.offset].words[p.target or 0] for p in pointers]
         level, found = [synset], []
         for _ in range(depth if relation in ("hypernym", "hyponym") else 1):
-            level = [target for each in level for target in self._targets(each, relation)]
+            level = self._targets(level, relation)
             found += level
         return [word for each in found for word in each.words]
 
     def _opposites(self, synset: Synset, indirect: bool) -> list[Synset]:
         """Return the antonyms, and through similar adjectives those of satellites and heads if `indirect`."""
-        antonyms = self._targets(synset, "antonym")
+        antonyms = self._targets([synset], "antonym")
         if not indirect or synset.pos != "a":
             return antonyms
-        heads = self._targets(synset, "similar") if synset.satellite else []
-        through_heads = [antonym for head in heads for antonym in self._targets(head, "antonym")]
-        return antonyms + through_heads + [each for head in antonyms for each in self._targets(head, "similar")]
+        return antonyms + self._targets(self._heads(synset), "antonym") + self._targets(antonyms, "similar")
 
-    def _targets(self, synset: Synset, relation: str) -> list[Synset]:
-        pointers = self._pointers(synset, relation)
-        return list({(p.pos, p.offset): self.synsets[p.pos, p.offset] for p in pointers}.values())
+    def _heads(self, synset: Synset) -> list[Synset]:
+        return self._targets([synset], "similar") if synset.satellite else []
+
+    def _targets(self, synsets: Iterable[Synset], relation: str) -> list[Synset]:
+        """Return what each of the synsets points to, without repetitions for any one of them."""
+        pointers = (self._pointers(synset, relation) for synset in synsets)
+        keys = (key for each in pointers for key in dict.fromkeys((p.pos, p.offset) for p in each))
+        return [self.synsets[key] for key in keys]
 
     def _pointers(self, synset: Synset, relation: str) -> list[Any]:
         symbols = _SYMBOLS[relation]

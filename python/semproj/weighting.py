@@ -49,10 +49,6 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         ----------
         X : sparse matrix or array of shape (n_documents, n_features)
             Counts, not negative. To share the statistics of several languages, stack their matrices.
-
-        Returns
-        -------
-        self
         """
         resolve_threads(self.n_threads)
         self._check_parameters()
@@ -187,8 +183,7 @@ class BM25(TermWeighting):
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, n_threads: int | None = None) -> None:
         super().__init__(n_threads)
-        self.k1 = k1
-        self.b = b
+        self.k1, self.b = k1, b
 
     def _check_parameters(self) -> None:
         check_real(self.k1, "k1", low=0)

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._common.base import progress_bar
+from ._common.fitting import has_converged
 from ._common.persistence import Persistent
 from ._common.resources import resolve_threads
 from ._common.types import Array
@@ -143,21 +145,12 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         progress: bool = False,
     ) -> None:
         self.counter = counter
-        self.model1_iter = model1_iter
-        self.hmm_iter = hmm_iter
-        self.model1_tol = model1_tol
-        self.hmm_tol = hmm_tol
-        self.word_dependent = word_dependent
-        self.smoothing = smoothing
-        self.max_jump = max_jump
-        self.null_probability = null_probability
-        self.min_cooccurrence = min_cooccurrence
-        self.min_probability = min_probability
-        self.min_score = min_score
-        self.max_length = max_length
-        self.skip_probability = skip_probability
-        self.n_threads = n_threads
-        self.progress = progress
+        self.model1_iter, self.model1_tol = model1_iter, model1_tol
+        self.hmm_iter, self.hmm_tol, self.null_probability = hmm_iter, hmm_tol, null_probability
+        self.word_dependent, self.smoothing, self.max_jump = word_dependent, smoothing, max_jump
+        self.min_cooccurrence, self.min_probability = min_cooccurrence, min_probability
+        self.min_score, self.max_length, self.skip_probability = min_score, max_length, skip_probability
+        self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
     def fit(
@@ -170,10 +163,6 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         source_documents, target_documents : iterables of str or of lists of str
             Document i of one is the translation of document i of the other: a text, or the list of its sentences.
             Parts that only one of them has are skipped.
-
-        Returns
-        -------
-        self
         """
         self._check_parameters()
         threads = resolve_threads(self.n_threads)
@@ -244,12 +233,9 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def _run(self, aligner: _core.WordAligner, n_source: int) -> None:
         """The iterations of both models."""
-        from tqdm import tqdm
-
-        total = self.model1_iter + self.hmm_iter
-        with tqdm(total=total, desc="WordByWord", unit="iteration", disable=not self.progress) as bar:
+        with progress_bar(self.progress, "WordByWord", self.model1_iter + self.hmm_iter, "iteration") as bar:
             likelihoods: list[float] = []
-            while len(likelihoods) < self.model1_iter and not _converged(likelihoods, self.model1_tol):
+            while len(likelihoods) < self.model1_iter and not has_converged(likelihoods, self.model1_tol):
                 likelihoods.append(_finite(aligner.model1(), "Model 1", len(likelihoods)))
                 bar.update(1)
             self.model1_log_likelihood_ = np.array(likelihoods)
@@ -257,7 +243,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             k = 2 * self.max_jump + 3
             shared = np.full(k, 1.0 / k)
             jumps = np.broadcast_to(shared.astype(np.float32), (n_source + 1, k))
-            while len(likelihoods) < self.hmm_iter and not _converged(likelihoods, self.hmm_tol):
+            while len(likelihoods) < self.hmm_iter and not has_converged(likelihoods, self.hmm_tol):
                 found = aligner.hmm(np.ascontiguousarray(jumps), self.null_probability)
                 likelihoods.append(_finite(found.log_likelihood, "HMM", len(likelihoods)))
                 shared = _shared_jumps(found.counts, found.exposure)
@@ -385,12 +371,6 @@ def _read_words(counter: TermCounter, texts: list[str], threads: int) -> _Words:
         n += len(some.ids)
         number += len(batch)
     return _Words(vocabulary.term_list(), np.concatenate(starts), np.concatenate(ids))
-
-
-def _converged(likelihoods: list[float], tol: float) -> bool:
-    if tol == 0 or len(likelihoods) < 2:
-        return False
-    return likelihoods[-1] - likelihoods[-2] < tol * abs(likelihoods[-2])
 
 
 def _finite(value: float, model: str, iteration: int) -> float:

@@ -252,15 +252,8 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
 
 
 _DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "i1",
-    "U8": "u1",
-}
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1",
+}  # fmt: skip
 
 
 def _read(path: Path) -> tuple[Arrays, dict[str, str]]:

@@ -75,6 +75,12 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
+def check_finite(values: Array, name: str) -> None:
+    """Refuse NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name}: contains NaN or infinity")
+
+
 def _interval(low: float, high: float | None) -> str:
     if high is None or high == np.inf:
         return f"at least {low}"
@@ -184,8 +190,7 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
     for i, view in enumerate(views):
         if min(view.shape) == 0:
             raise ValueError(f"X[{i}]: is empty, of shape {view.shape}")
-        if not np.isfinite(view.data).all():
-            raise ValueError(f"X[{i}]: contains NaN or infinity")
+        check_finite(view.data, f"X[{i}]")
         view = without_duplicates(view.astype(dtype, copy=False))
         if view.nnz == 0:
             raise ValueError(f"X[{i}]: has no non-zero entries")
@@ -199,8 +204,7 @@ def as_counts(x: Any, name: str = "X") -> Any:
     """Token weights as CSR: float32, at least 0, int32 indices, no zeros stored. Copies only if it must."""
     data = x.data
     if len(data) and not (data.min() >= 0 and data.max() < np.inf):
-        if not np.isfinite(data).all():
-            raise ValueError(f"{name}: contains NaN or infinity")
+        check_finite(data, name)
         raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
     if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
         raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
@@ -240,9 +244,7 @@ def core_csr(x: Any, name: str = "X") -> _core.Csr:
 
 def _kernel_dtype(data: Array, name: str) -> Any:
     kind = data.dtype.kind
-    if kind == "b":
-        return np.int32
-    if kind in "iu":
+    if kind in "biu":
         limits = np.iinfo(np.int32)
         fits = data.size == 0 or (data.min() >= limits.min and data.max() <= limits.max)
         return np.int32 if fits else np.float64

@@ -22,39 +22,24 @@ import numpy as np
 from .. import _core
 from .._common.types import Array
 from .._common.validation import check_positive, core_csr
-from .krylov import Eigenpairs, Operator, block_width, check_parameters, leading_eigenvectors, product
+from .krylov import Eigenpairs, Operator, check_parameters, leading_eigenvectors, product
 from .svd import SparseOperator
 
 
 class Eigensolving:
     """OPCA, CCA and DDA share these parameters, their checks, and the call of the solver."""
 
-    n_components: int
     gamma: float
     tol: float
     max_iter: int
-    max_memory: int | None
-    random_state: Any
-    n_threads: int | None
 
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_positive(self.gamma, "gamma")
 
-    def _leading(
-        self, operator: Operator, rank: int, *, size: int, key: int, progress: Any, **options: Any
-    ) -> Eigenpairs:
+    def _leading(self, operator: Operator, rank: int, **options: Any) -> Eigenpairs:
         return leading_eigenvectors(
-            operator,
-            rank,
-            size=size,
-            block=block_width(rank),
-            solver="lanczos",
-            tol=self.tol,
-            max_restarts=self.max_iter,
-            key=key,
-            progress=progress,
-            **options,
+            operator, rank, solver="lanczos", tol=self.tol, max_restarts=self.max_iter, **options
         )
 
 
@@ -72,8 +57,7 @@ class BlockFactor:
     """L of a block-diagonal N = L L'. Factors the blocks in place, and never reads their upper triangles."""
 
     def __init__(self, blocks: Sequence[Array], n_threads: int) -> None:
-        self.blocks = list(blocks)
-        self.n_threads = n_threads
+        self.blocks, self.n_threads = list(blocks), n_threads
         ends = np.cumsum([len(block) for block in self.blocks]).tolist()
         self.slices = [slice(end - len(block), end) for end, block in zip(ends, self.blocks, strict=True)]
         for block in self.blocks:
@@ -120,8 +104,7 @@ class SymmetricOperator:
     """A dense symmetric matrix, positive semi-definite."""
 
     def __init__(self, A: Array, n_threads: int) -> None:
-        self.A = A
-        self.size, self.dtype, self.n_threads = len(A), A.dtype, n_threads
+        self.A, self.size, self.dtype, self.n_threads = A, len(A), A.dtype, n_threads
 
     def apply(self, V: Array, out: Array) -> Array:
         """out = A V."""
@@ -137,9 +120,7 @@ class Whitened:
     """A = L^-1 (S + ridge I) L^-T."""
 
     def __init__(self, signal: Operator, factor: BlockFactor, ridge: float = 0.0) -> None:
-        self.signal = signal
-        self.factor = factor
-        self.ridge = ridge
+        self.signal, self.factor, self.ridge = signal, factor, ridge
         self.size, self.dtype, self.n_threads = signal.size, signal.dtype, signal.n_threads
 
     def apply(self, V: Array, out: Array) -> Array:
@@ -215,8 +196,7 @@ class DocumentSide:
     """B = M N^-1 M', where the rows of M are documents."""
 
     def __init__(self, documents: SparseOperator, noise: NoiseSolver) -> None:
-        self.documents = documents
-        self.noise = noise
+        self.documents, self.noise = documents, noise
         self.size, self.dtype, self.n_threads = documents.long, documents.dtype, documents.n_threads
 
     def apply(self, V: Array, out: Array) -> Array:

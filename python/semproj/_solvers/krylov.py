@@ -75,10 +75,7 @@ class KrylovBasis:
     """An orthonormal basis V (p x m) that grows by blocks, with T = V'AV and the residual block behind it."""
 
     def __init__(self, operator: Operator, size: int, block: int, key: int) -> None:
-        self.op = operator
-        self.block = block
-        self.key = key
-        self.stream = 0
+        self.op, self.key, self.stream = operator, key, 0
         self.V = np.empty((operator.size, size), operator.dtype)
         self.T = np.zeros((size, size))
         self.filled = 0  # columns of V
@@ -186,7 +183,6 @@ def leading_eigenvectors(
     k: int,
     *,
     size: int,
-    block: int,
     solver: str,
     tol: float,
     max_restarts: int,
@@ -194,7 +190,7 @@ def leading_eigenvectors(
     progress: Any,
     offset: float = 0.0,
 ) -> Eigenpairs:
-    """The k leading eigenvectors, from a basis of `size` columns that grows `block` at a time.
+    """The k leading eigenvectors, from a basis of `size` columns that grows in blocks.
 
     `offset` was added to the eigenvalues to make them positive: residuals are relative to eigenvalues without it.
     """
@@ -204,7 +200,7 @@ def leading_eigenvectors(
         vectors, values = complete(vectors.astype(operator.dtype), values, key)
         return Eigenpairs(values, np.ascontiguousarray(vectors), np.zeros(k), True, 0)
 
-    basis = KrylovBasis(operator, size, block, key)
+    basis = KrylovBasis(operator, size, block_width(k), key)
     restarts = 0
     # If the spectrum falls fast, we are done before the basis is full.
     look_at = 7 * k // 4 if solver == "lanczos" else size

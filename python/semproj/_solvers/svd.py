@@ -53,8 +53,7 @@ class SparseOperator:
         self.transposed = X.shape[0] < X.shape[1] if transposed is None else transposed
         S = X.T.tocsr() if self.transposed else X
         self.long, self.size = S.shape
-        self.dtype = X.dtype
-        self.n_threads = n_threads
+        self.dtype, self.n_threads = X.dtype, n_threads
         self.shift = shift if shift is None or not self.transposed else shift[::-1]
         self._chunks = []
         for begin in range(0, self.long, chunk_rows):

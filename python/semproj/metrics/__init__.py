@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.types import Array
-from .._common.validation import check_real
+from .._common.validation import check_finite, check_real
 from ..retrieval import Metric, true_ranks
 from ._recall import RecallCurve, atop, recall_curve
 
@@ -31,11 +31,8 @@ def reciprocal_ranks(
 
     Parameters
     ----------
-    A, B : array-like of shape (n, d)
-        Row i of `A` and row i of `B` belong together. Finite numbers, compared in float32.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
-        As in `semproj.retrieval.top_k`.
-    n_threads : int or None
+    A, B, metric, n_threads
+        As in `top1`.
 
     Returns
     -------
@@ -52,12 +49,9 @@ def reciprocal_ranks(
     >>> reciprocal_ranks(A, B)[0]
     array([1. , 0.5, 0.5])
     """
-    forward, backward = true_ranks(A, B, metric=metric, n_threads=n_threads)
-    return _reciprocal(forward), _reciprocal(backward)
-
-
-def _reciprocal(ranks: NDArray[np.int64]) -> Float64:
-    return np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
+    ranks = true_ranks(A, B, metric=metric, n_threads=n_threads)
+    forward, backward = (np.divide(1.0, each, out=np.zeros(len(each)), where=each > 0) for each in ranks)
+    return forward, backward
 
 
 def _report(forward: float, backward: float, directions: bool) -> float | tuple[float, float]:
@@ -239,8 +233,7 @@ def _outcome(name: Any, values: ArrayLike) -> Float64:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"outcomes[{name!r}]: expected real numbers, got dtype {array.dtype}")
     array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"outcomes[{name!r}]: contains NaN or infinity")
+    check_finite(array, f"outcomes[{name!r}]")
     return array
 
 

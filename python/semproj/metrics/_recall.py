@@ -88,19 +88,13 @@ def recall_curve(
 
     Parameters
     ----------
-    queries : array-like of shape (n, d)
-    corpus : array-like of shape (m, d)
-        At least two rows.
-    gold : sequence of n row numbers, or of n sequences of row numbers
-        The rows of `corpus` that each query ought to find, at least one.
+    queries, corpus, gold, metric, n_threads
+        As in `semproj.retrieval.gold_ranks`; `corpus` has at least two rows.
     sample : int or None, default None
         Rank among so many rows of the corpus, drawn once for all queries, instead of all rows. This is quicker,
         and with many queries almost the same. A gold row that is not in the sample is put in its place there.
     random_state : int, NumPy generator or None, default None
         Draws the sample.
-    metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
-        As in `semproj.retrieval.top_k`.
-    n_threads : int or None
 
     Returns
     -------

@@ -101,14 +101,9 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.drop_top = drop_top
-        self.max_features = max_features
-        self.min_count = min_count
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.errors = errors
-        self.n_threads = n_threads
-        self.progress = progress
+        self.drop_top, self.max_features, self.min_count = drop_top, max_features, min_count
+        self.ngram_range, self.lowercase, self.errors = ngram_range, lowercase, errors
+        self.n_threads, self.progress = n_threads, progress
 
     def fit(self, documents: Iterable[Document], y: object = None) -> TermCounter:
         """Learn the vocabulary.
@@ -117,11 +112,6 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         ----------
         documents : iterable of str, bytes or lists of str
             Read once.
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         self._learn([documents], keep_rows=False)
         return self
@@ -217,10 +207,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         self, vocabulary: _core.Vocabulary, counts: npt.NDArray[np.int64], n_documents: int, n_tokens: int
     ) -> None:
         self.__dict__.pop("vocabulary_", None)
-        self._vocabulary = vocabulary
-        self.term_counts_ = counts
-        self.n_documents_ = n_documents
-        self.n_tokens_ = n_tokens
+        self._vocabulary, self.term_counts_ = vocabulary, counts
+        self.n_documents_, self.n_tokens_ = n_documents, n_tokens
 
     def _count(self, batch: list[Any], first_document_number: int = 0) -> csr_matrix:
         """Count one batch, for an encoder."""

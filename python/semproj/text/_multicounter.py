@@ -51,14 +51,9 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
         progress: bool = False,
     ) -> None:
         self.vocabulary = vocabulary
-        self.drop_top = drop_top
-        self.max_features = max_features
-        self.min_count = min_count
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.errors = errors
-        self.n_threads = n_threads
-        self.progress = progress
+        self.drop_top, self.max_features, self.min_count = drop_top, max_features, min_count
+        self.ngram_range, self.lowercase, self.errors = ngram_range, lowercase, errors
+        self.n_threads, self.progress = n_threads, progress
 
     def fit(self, documents: Sequence[Iterable[Document]], y: object = None) -> MultiTermCounter:
         """Learn the vocabulary from one iterable of documents for each language."""

@@ -36,7 +36,6 @@ def leading_of_unfolding(data: Relabelled, j: int, rank: int, *, key: int, n_thr
         SparseOperator(M, None, n_threads=n_threads),
         k,
         size=start_basis(k),
-        block=block_width(k),
         solver="randomized",
         tol=0.0,
         max_restarts=0,
