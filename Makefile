@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+SIZE ?=
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
@@ -64,12 +65,12 @@ lint: build $(STAMPS)/lint  ## Style, types, stubs and format, without changing 
 	$(PY) -m mypy.stubtest semproj._core
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 
-bench: build $(STAMPS)/bench  ## Time every kernel beside its peers; results in benchmarks/results
+bench: build $(STAMPS)/bench  ## Time kernels beside peers, for hours; SIZE=--quick is a quarter of an hour
 	@mkdir -p benchmarks/results/ratios
 	$(PY) -m pytest benchmarks/speed -o python_files='bench_*.py test_*.py' \
 	  --benchmark-json benchmarks/results/speed.json
 	set -e; for suite in $(RATIOS); do \
-	  $(PY) -m benchmarks.ratios $$suite --json benchmarks/results/ratios/$$suite.json; done
+	  $(PY) -m benchmarks.ratios $$suite $(SIZE) --json benchmarks/results/ratios/$$suite.json; done
 
 wheel: $(STAMPS)/venv  ## Build a wheel in dist
 	$(PY) -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
