@@ -103,11 +103,11 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     checkpoint = Checkpoint(estimator.checkpoint, lambda: {"class": name, **sweeps.identity()})
     done, objectives, found = 0, [], None
     if (saved := checkpoint.load()) is not None:
-        arrays, state = saved
-        done, objectives, found = int(state["sweep"]), list(state["objective"]), (arrays, state["sweeps"])
+        done, objectives = int(saved[1]["sweep"]), list(saved[1]["objective"])
+        found = saved[0], saved[1]["sweeps"]
     sweeps.start(found)
-    last_saved = done
-    stopped = False
+    del saved, found  # the model has taken what it needs
+    last_saved, stopped = done, False
 
     def save() -> None:
         arrays, state = sweeps.state()
