@@ -101,11 +101,11 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     """
     name = type(estimator).__name__
     checkpoint = Checkpoint(estimator.checkpoint, lambda: {"class": name, **sweeps.identity()})
-    done, objectives, found = 0, [], None
-    if (saved := checkpoint.load()) is not None:
-        arrays, state = saved
-        done, objectives, found = int(state["sweep"]), list(state["objective"]), (arrays, state["sweeps"])
-    sweeps.start(found)
+    saved, done, objectives = checkpoint.load(), 0, []
+    if saved is not None:
+        done, objectives = int(saved[1]["sweep"]), list(saved[1]["objective"])
+    sweeps.start(None if saved is None else (saved[0], saved[1]["sweeps"]))
+    del saved  # its arrays, but for those that the sweeps go on with
     last_saved = done
     stopped = False
 
