@@ -1,4 +1,4 @@
-"""The C++ side: one file chooses instruction sets, every binding is registered, warnings are errors in the tests."""
+"""The C++ side: one file chooses instruction sets, every binding is registered, warnings fail the tests."""
 
 import json
 import re
