@@ -254,7 +254,7 @@ class TestCheckpoint:
 
     def test_every(self, case, path):
         """The file has the last multiple, and the end."""
-        for after, kept in ((1, 0), (2, 0), (3, 3), (5, 3), (6, 6)):
+        for after, kept in ((1, 0), (2, 0), (3, 3), (5, 3), (6, 6), (7, 7)):
             path.unlink(missing_ok=True)
             interrupted(case.make(checkpoint=path, checkpoint_every=3), case.data(0), after)
             assert path.exists() == (kept > 0)
