@@ -83,7 +83,7 @@ callback, random_state, n_threads, progress
     Notes
     -----
     Projections start from those of the sweep before, so that a few evaluations do, each of which costs as much as
-    the documents' half of a sweep. Memory is that of PLSA of both documents, and ``4 T`` bytes for each pair.
+    the documents' half of a sweep. Memory is that of PLSA of both documents, and ``8 T`` bytes for each pair.
 
     Examples
     --------
@@ -246,7 +246,7 @@ class _CoupledSweeps(Sweeps):
 
     def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
         """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
-        objective, _ = self._sweep(self._pairs.copy())
+        objective, _ = self._sweep(_Pairs.unprojected(self._pairs.theta, self._pairs.multipliers.copy()))
         pairs = self._pairs.copy() if going_on else self._pairs
         self._sweep(pairs, tol=_final_tol(self._model))
         if not going_on:

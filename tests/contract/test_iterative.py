@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import semproj as sj
+from semproj._common.fitting import Sweeps
 from tests.contract.cases import ITERATIVE
 from tests.support import same_bits
 from tests.support.fitted import assert_same_fit
@@ -201,6 +202,37 @@ class TestCallback:
         assert_same_fit(model, case.fit())
 
 
+class TestFinite:
+    """An objective that is not finite ends a fit, which keeps the previous one, and neither is told nor kept."""
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_in_a_sweep(self, case, path, monkeypatch, value):
+        model, told = case.fit(), []
+        for each in Sweeps.__subclasses__():
+            step = each.step
+            monkeypatch.setattr(each, "step", lambda self, n, step=step: value if n == 4 else step(self, n))
+        with pytest.raises(ValueError, match=rf"^\w+: the objective is {value} in sweep 4; values are too large"):
+            model.set_params(checkpoint=path, callback=lambda p: told.append(p.sweep)).fit(*case.data(1))
+        monkeypatch.undo()
+        assert told == [1, 2, 3]
+        assert_same_fit(model, case.fit())
+        resumed = case.make(checkpoint=path)
+        resumed.fit(*case.data(1))
+        assert_same_fit(resumed, case.fit(1))
+
+    def test_after_the_last_sweep(self, case, monkeypatch):
+        """Where it is found a sweep later, that of the last one is found at the end."""
+        if not isinstance(case.estimator, (*LAG, sj.BPTF)):
+            pytest.skip("each sweep returns the objective after it")
+        model, before = case.fit(), case.fit()
+        for each in Sweeps.__subclasses__():
+            finish = each.finish
+            monkeypatch.setattr(each, "finish", lambda *args, f=finish, **given: (f(*args, **given)[0], np.nan))
+        with pytest.raises(ValueError, match=r"^\w+: the objective is nan in sweep 7; values are too large"):
+            model.fit(*case.data(1))
+        assert_same_fit(model, before)
+
+
 class TestCheckpoint:
     @pytest.mark.parametrize("after", [1, 4, 6, 7])
     @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
@@ -222,7 +254,7 @@ class TestCheckpoint:
 
     def test_every(self, case, path):
         """The file has the last multiple, and the end."""
-        for after, kept in ((1, 0), (2, 0), (3, 3), (5, 3), (6, 6)):
+        for after, kept in ((1, 0), (2, 0), (3, 3), (5, 3), (6, 6), (7, 7)):
             path.unlink(missing_ok=True)
             interrupted(case.make(checkpoint=path, checkpoint_every=3), case.data(0), after)
             assert path.exists() == (kept > 0)

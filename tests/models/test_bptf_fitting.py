@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -27,6 +29,38 @@ class TestChain:
         assert sweeps == [4, 5, 6, 7]  # the file is written before the callback is called
         whole = model_of(**{**settings, "checkpoint": None}, random_state=resumed._key).fit(slices)
         assert same_fit(whole, resumed)
+
+    def test_cosines_for_any_number_of_threads_and_after_a_stop(self, tmp_path):
+        """Cells that are drawn anew in each sweep, by the slice of cosines too: the same bits."""
+        slices = [planted()[2][0], CosineSlice(np.random.default_rng(0).standard_normal((60, 5)))]
+        settings = {"zeros": [1.0, 0.0], "burn_in": 9, "n_samples": 4, "thin": 2, "held_out": 0.1}
+        whole = model_of(**settings, n_threads=1).fit(slices)
+        for n in (2, 5):
+            assert same_fit(model_of(**settings, n_threads=n).fit(slices), whole)
+        for after in (7, 12):  # in the burn-in, and later
+            path, sweeps = tmp_path / f"state{after}", []
+            interrupted(model_of(**settings, checkpoint=path, checkpoint_every=1), slices, after)
+            resumed = model_of(**settings, checkpoint=path, callback=lambda p, seen=sweeps: seen.append(p.sweep))
+            assert same_fit(resumed.fit(slices), whole)
+            assert sweeps == list(range(after + 1, 18))
+
+    def test_draws_of_a_checkpoint_are_in_memory_once(self, tmp_path):
+        slices = planted(400, 16, share=0.02)[2]
+        settings = {"d": 16, "burn_in": 1, "n_samples": 40, "checkpoint_every": 1}
+        bytes_of_draws, held = 40 * 4 * 400 * 16, []
+
+        def look(progress):
+            if progress.sweep == 40:
+                held.append(tracemalloc.get_traced_memory()[0])
+
+        interrupted(model_of(**settings, checkpoint=tmp_path / "state"), slices, 39)
+        for path in (None, tmp_path / "state"):
+            tracemalloc.start()
+            model_of(**settings, checkpoint=path, callback=look).fit(slices)
+            tracemalloc.stop()
+        whole, resumed = held
+        assert bytes_of_draws < whole
+        assert resumed < whole + bytes_of_draws / 4
 
     def test_other_seeds_are_refused(self, tmp_path):
         _, _, slices = planted()

@@ -150,6 +150,23 @@ def test_two_tables_of_words(run_python, cls):
     assert float(done.stdout) < 2.4
 
 
+def test_mixtures_of_pairs_are_there_once(run_python):
+    """Peak memory of CPLSA with many pairs, in 4 T bytes a pair: two mixtures, the dual variables, and a copy."""
+    done = run_python("""
+        import resource
+        import numpy as np, scipy.sparse as sp, semproj as sj
+        n = 100_000
+        X = sp.csr_matrix((np.ones(n, np.float32), np.arange(n) % 50, np.arange(n + 1)), (n, 50))
+        make = lambda k: sj.CPLSA(k, coupling=1.0, max_iter=1, tol=0)
+        make(2).fit([X, X])
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        before = peak()
+        make(160).fit([X, X])
+        print((peak() - before) / (4 * 160 * n))
+    """)
+    assert float(done.stdout) < 4.6
+
+
 @pytest.mark.parametrize("vocabulary", ["shared", "separate"])
 @pytest.mark.parametrize("cls", CLASSES)
 def test_files(cls, vocabulary, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -27,9 +27,6 @@ from .validation import (
     core_csr,
     without_duplicates,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_PRIOR = 1e6  # float32 has room for it
 

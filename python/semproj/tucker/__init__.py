@@ -79,7 +79,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     -----
     The same seed gives the same bits for any number of threads. After a first sweep of exact solves, each mode is
     improved by one over-relaxed step of subspace iteration a sweep, which costs less than half of an exact solve
-    and converges in about as many sweeps; ``semproj/_hooi.py`` has the proof that the fit cannot fall.
+    and converges in about as many sweeps; ``semproj/tucker/_hooi.py`` has the proof that the fit cannot fall.
 
     Examples
     --------
