@@ -257,7 +257,7 @@ class _CoupledSweeps(Sweeps):
             "multipliers_": pairs.multipliers,
             "gaps_": pairs.gaps,
             "converged_": pairs.converged.astype(bool),
-            "projection_": list(self._records),
+            "projection_": [dict(each) for each in self._records],
         }
         return fitted, objective
 

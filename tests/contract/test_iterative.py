@@ -143,9 +143,11 @@ class TestCallback:
     def test_models_cannot_change_the_fit(self, case):
         def spoil(progress):
             for value in vars(progress.model).values():
-                for array in value if isinstance(value, list) else [value]:
-                    if isinstance(array, np.ndarray) and array.flags.writeable and array.dtype.kind == "f":
-                        array[:] = 0
+                for part in value if isinstance(value, list) else [value]:
+                    if isinstance(part, np.ndarray) and part.flags.writeable:
+                        part[:] = 0
+                    elif isinstance(part, dict):
+                        part.clear()
 
         assert_same_fit(case.make(callback=spoil).fit(*case.data(0)), case.fit())
 

@@ -102,7 +102,8 @@ def fitted_words(documents: Documents, words: Array) -> dict[str, Any]:
         "n_features_in_": documents.view_bounds[-1],
         "_words_cache": {},
     }
-    return attributes if documents.view_words is None else {**attributes, "view_words_": documents.view_words}
+    used = documents.view_words
+    return attributes if used is None else {**attributes, "view_words_": used.copy()}
 
 
 def saved_parameters(saved: State) -> tuple[Array, Array]:
