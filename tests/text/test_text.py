@@ -368,7 +368,7 @@ def test_state_and_its_errors() -> None:
 
 def test_low_level_count() -> None:
     counter = TermCounter().fit(["a b c", "a"])
-    rows = counter._count(["c a c", [], ["b"]])
+    rows = counter._fitted().count(["c a c", [], ["b"]], **counter._options(), first_document_number=0)
     indptr, indices, data = rows.indptr, rows.indices, rows.data
     assert rows.n_cols == 3
     assert (indptr.tolist(), indices.tolist(), data.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
