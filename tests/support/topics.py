@@ -158,8 +158,7 @@ def objectives_with_start(model: Any, X: Any) -> np.ndarray:
 
     with mock.patch.object(_core, name, noted):
         model.fit(X)
-    likelihood, prior = results[0][:2]
-    return np.array([likelihood + prior, *model.objective_])
+    return np.array([results[0].log_likelihood + results[0].log_prior, *model.objective_])
 
 
 def matched_distance(phi: np.ndarray, truth: np.ndarray) -> np.ndarray:
