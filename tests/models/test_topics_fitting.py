@@ -150,6 +150,17 @@ def test_two_tables_of_words(run_python, cls):
     assert float(done.stdout) < 2.4
 
 
+@pytest.mark.parametrize("cls", [sj.JPLSA, CPLSA])
+@pytest.mark.parametrize("names", [("shared", "separate"), ("separate", "shared")], ids=str)
+def test_a_fit_with_the_other_vocabulary_leaves_nothing_behind(cls, names):
+    before, after = ((name, of_vocabulary(paired(words=(30, 20)), name)) for name in names)
+    model = make(cls, vocabulary=before[0]).fit(before[1])
+    model.set_params(vocabulary=after[0]).fit(after[1])
+    fresh = make(cls, vocabulary=after[0]).fit(after[1])
+    assert vars(model).keys() == vars(fresh).keys()
+    assert_same_fit(model, fresh)
+
+
 def test_mixtures_of_pairs_are_there_once(run_python):
     """Peak memory of CPLSA with many pairs, in 4 T bytes a pair: two mixtures, the dual variables, and a copy."""
     done = run_python("""
