@@ -321,7 +321,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError("slices: vectors of new words are not finite; values are too large")
         extended = BPTF(**self.get_params(deep=False))
         for name in (*self._arrays, *self._scalars):
-            setattr(extended, name, getattr(self, name, None))
+            if hasattr(self, name):  # files of earlier versions lack the objective
+                setattr(extended, name, getattr(self, name))
         extended.samples_, extended._last_words, extended._last_slices = samples, None, None
         return extended
 
