@@ -25,6 +25,18 @@ def case(request):
     return request.param
 
 
+# A chain has as many sweeps as it has draws, and does not converge.
+@pytest.fixture(params=[case for case in ITERATIVE if not isinstance(case.estimator, sj.BPTF)], ids=str)
+def converging(request):
+    return request.param
+
+
+# All others return the objective after a sweep from the sweep itself.
+@pytest.fixture(params=[case for case in ITERATIVE if isinstance(case.estimator, (*LAG, sj.BPTF))], ids=str)
+def lagging(request):
+    return request.param
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "state"
@@ -59,12 +71,10 @@ class TestObjective:
         if hasattr(model, "fit_"):
             assert model.fit_ == model.objective_[-1]
 
-    def test_shorter_fits_are_beginnings(self, case):
-        if "max_iter" not in case.estimator.get_params():
-            pytest.skip("a chain has as many sweeps as it has draws")
-        whole = case.fit()
+    def test_shorter_fits_are_beginnings(self, converging):
+        whole = converging.fit()
         for n in (1, 4):
-            assert same_bits(case.fit(max_iter=n).objective_, whole.objective_[:n])
+            assert same_bits(converging.fit(max_iter=n).objective_, whole.objective_[:n])
 
 
 def _all_cells(shape):
@@ -72,18 +82,15 @@ def _all_cells(shape):
 
 
 class TestTolerance:
-    def test_ends_when_a_sweep_improves_too_little(self, case):
-        if "tol" not in case.estimator.get_params():
-            pytest.skip("a chain does not converge")
-        whole = case.fit(max_iter=40).objective_
-        gains = RISE.get(type(case.estimator), 1) * np.diff(whole) / np.abs(whole[:-1])
+    def test_ends_when_a_sweep_improves_too_little(self, converging):
+        whole = converging.fit(max_iter=40).objective_
+        gains = RISE.get(type(converging.estimator), 1) * np.diff(whole) / np.abs(whole[:-1])
         for tol in (gains[1] * 1.01, gains[5] * 1.01):
-            expected = int(np.flatnonzero(gains < tol)[0]) + 2 + isinstance(case.estimator, LAG)
-            assert case.fit(max_iter=40, tol=float(tol)).n_iter_ == expected
+            expected = int(np.flatnonzero(gains < tol)[0]) + 2 + isinstance(converging.estimator, LAG)
+            assert converging.fit(max_iter=40, tol=float(tol)).n_iter_ == expected
 
-    def test_zero_is_never(self, case):
-        if "tol" in case.estimator.get_params():
-            assert case.fit(max_iter=60, tol=0).n_iter_ == 60
+    def test_zero_is_never(self, converging):
+        assert converging.fit(max_iter=60, tol=0).n_iter_ == 60
 
 
 def test_progress_is_shown_only_if_asked_for(case, capsys):
@@ -223,16 +230,14 @@ class TestFinite:
         resumed.fit(*case.data(1))
         assert_same_fit(resumed, case.fit(1))
 
-    def test_after_the_last_sweep(self, case, monkeypatch):
+    def test_after_the_last_sweep(self, lagging, monkeypatch):
         """Where it is found a sweep later, that of the last one is found at the end."""
-        if not isinstance(case.estimator, (*LAG, sj.BPTF)):
-            pytest.skip("each sweep returns the objective after it")
-        model, before = case.fit(), case.fit()
+        model, before = lagging.fit(), lagging.fit()
         for each in Sweeps.__subclasses__():
             finish = each.finish
             monkeypatch.setattr(each, "finish", lambda *args, f=finish, **given: (f(*args, **given)[0], np.nan))
         with pytest.raises(ValueError, match=r"^\w+: the objective is nan in sweep 7; values are too large"):
-            model.fit(*case.data(1))
+            model.fit(*lagging.data(1))
         assert_same_fit(model, before)
 
 
@@ -272,12 +277,10 @@ class TestCheckpoint:
         assert sweeps_of(resumed, case.data(0)) == [6, 7]
         assert_same_fit(resumed, case.fit())
 
-    def test_goes_on_with_a_tolerance(self, case, path):
-        if "tol" not in case.estimator.get_params():
-            pytest.skip("a chain does not converge")
-        whole = case.fit(max_iter=40, tol=1e-3)
-        interrupted(case.make(checkpoint=path, max_iter=40, tol=1e-3), case.data(0), 2)
-        assert_same_fit(case.fit(checkpoint=path, max_iter=40, tol=1e-3), whole)
+    def test_goes_on_with_a_tolerance(self, converging, path):
+        whole = converging.fit(max_iter=40, tol=1e-3)
+        interrupted(converging.make(checkpoint=path, max_iter=40, tol=1e-3), converging.data(0), 2)
+        assert_same_fit(converging.fit(checkpoint=path, max_iter=40, tol=1e-3), whole)
 
     def test_threads_and_progress_may_differ(self, case, path, capsys):
         interrupted(case.make(checkpoint=path, n_threads=1), case.data(0), 4)
@@ -286,14 +289,12 @@ class TestCheckpoint:
         assert "7/7" in capsys.readouterr().err
         assert_same_fit(resumed, case.fit())
 
-    def test_more_sweeps_of_a_finished_fit(self, case, path):
-        if "max_iter" not in case.estimator.get_params():
-            pytest.skip("a chain has as many sweeps as it has draws")
-        case.fit(checkpoint=path, max_iter=3)
-        longer = case.make(checkpoint=path)
-        assert sweeps_of(longer, case.data(0)) == [4, 5, 6, 7]
-        assert_same_fit(longer, case.fit())
-        assert case.fit(checkpoint=path, max_iter=2).n_iter_ == SWEEPS
+    def test_more_sweeps_of_a_finished_fit(self, converging, path):
+        converging.fit(checkpoint=path, max_iter=3)
+        longer = converging.make(checkpoint=path)
+        assert sweeps_of(longer, converging.data(0)) == [4, 5, 6, 7]
+        assert_same_fit(longer, converging.fit())
+        assert converging.fit(checkpoint=path, max_iter=2).n_iter_ == SWEEPS
 
     def test_killed(self, case, path, run_python):
         """A process that ends without a word leaves a checkpoint, too."""
@@ -335,8 +336,9 @@ class TestCheckpoint:
 
     def test_of_another_seed(self, case, path):
         interrupted(case.make(checkpoint=path), case.data(0), 4)
-        if case.estimator.get_params().get("init") == "frequency":
-            pytest.skip("words dealt by frequency need no random numbers")
+        if case.estimator.get_params().get("init") == "frequency":  # it needs no random numbers
+            assert_same_fit(case.fit(checkpoint=path, random_state=7), case.fit())
+            return
         self.refused(case.make(checkpoint=path, random_state=7), case.data(0), path, "differs in random_state")
 
     def test_of_another_class(self, case, path):
