@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 SIZE ?=
+MINUTES ?= 60
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
@@ -14,7 +15,7 @@ CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
 RATIOS := import project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-cpp test-python lint bench wheel clean
+.PHONY: help venv build demo test test-cpp test-python fuzz lint bench wheel clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,9 @@ test-python: build
 	$(PY) -m pytest --quiet --doctest-modules --pyargs semproj
 	$(PY) -m pytest tests/threads
 	$(PY) -m pytest tests --ignore tests/threads --numprocesses $(JOBS)
+
+fuzz: build  ## Hostile input for MINUTES=60: a failure names the seed that repeats it
+	SEMPROJ_FUZZ_MINUTES=$(MINUTES) $(PY) -m pytest tests/fuzz --exitfirst
 
 lint: build $(STAMPS)/lint  ## Style, types, stubs and format, without changing anything
 	$(BIN)/ruff check .
