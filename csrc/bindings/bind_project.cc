@@ -3,6 +3,7 @@
 #include "bindings/csr_argument.h"
 #include "bindings/weighting_argument.h"
 #include "kernels/project.h"
+#include "kernels/unit_rows.h"
 
 namespace semproj::bindings {
 namespace {
@@ -72,6 +73,13 @@ void project_into(const CsrArgument& x, const PackedProjection& projection, cons
   }
 }
 
+template <class T>
+void scale_rows(const py::array& array, int n_threads) {
+  const auto rows = matrix_view<T>(array, "rows");
+  const py::gil_scoped_release release;
+  unit_rows(rows, n_threads);
+}
+
 }  // namespace
 
 void register_project(py::module_& m) {
@@ -83,6 +91,8 @@ void register_project(py::module_& m) {
       .def_property_readonly("storage", [](const PackedProjection& p) { return storage_name(p.storage()); });
   m.def("project", &project_into, py::arg("x"), py::arg("projection"), py::arg("out"),
         py::arg("weighting").none(true), py::arg("normalize"), py::arg("accumulate"), py::arg("n_threads"));
+  m.def("unit_rows", by_dtype(&scale_rows<float>, &scale_rows<double>), py::arg("rows"),
+        py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

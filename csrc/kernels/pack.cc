@@ -118,7 +118,11 @@ void measure(const SourceTile<T>& source, int64_t first, float* largest) {
 // The scale s for which value / s is what the storage holds best.
 float column_scale(Storage storage, double largest) {
   if (largest == 0) return 1.0f;
-  if (storage == Storage::int8) return static_cast<float>(largest / 127);
+  if (storage == Storage::int8) {
+    // Among subnormal numbers the nearest one may be so much smaller that values leave the range of a byte.
+    const auto nearest = static_cast<float>(largest / 127);
+    return largest <= 127.25 * nearest ? nearest : std::nextafter(nearest, 1.0f);
+  }
   int exponent;
   std::frexp(largest, &exponent);  // largest in [2^(e-1), 2^e)
   return static_cast<float>(std::ldexp(1.0, std::clamp(exponent - 15, -126, 127)));
@@ -138,6 +142,11 @@ int64_t PackedProjection::tile_columns(int64_t tile) const {
 int64_t PackedProjection::tile_bytes(int64_t tile) const {
   const int64_t lines = (tile_columns(tile) * element_bytes() + simd::kLineBytes - 1) / simd::kLineBytes;
   return (lines <= 4 ? lines : lines <= 6 ? 6 : 8) * simd::kLineBytes;  // the widths there are kernels for
+}
+
+bool PackedProjection::scale_is_ordinary(int64_t tile) const {
+  const float* scales = scale(tile);
+  return scales == nullptr || std::all_of(scales, scales + tile_columns(tile), simd::is_ordinary_scale);
 }
 
 template <class T>

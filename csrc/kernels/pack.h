@@ -35,6 +35,7 @@ class PackedProjection {
   const float* scale(int64_t tile) const {
     return scale_.empty() ? nullptr : scale_.data() + tile * simd::kTileColumns;
   }
+  bool scale_is_ordinary(int64_t tile) const;
 
  private:
   int64_t element_bytes() const;

@@ -6,8 +6,9 @@
 // is touched. Memory traffic is then P once, the entries (8 bytes) once per slab, streamed, and the output
 // once; the bound becomes the L2 -> L1 bandwidth, one line per FMA.
 //
-// Precision: float32 sums for float32/float16 storage, double for float64; int8 storage sums exact integers.
-// Every output element is summed by one thread in the order of the row's entries.
+// Precision: float32 sums of 256 entries for float32/float16 storage, and double sums of these; double for
+// float64; int8 storage sums exact integers. Every output element is summed by one thread in the order of the
+// row's entries.
 
 #include "kernels/project.h"
 
@@ -19,6 +20,7 @@
 #include "core/parallel.h"
 #include "kernels/dispatch.h"
 #include "kernels/row_sources.h"
+#include "kernels/unit_rows.h"
 
 namespace semproj {
 namespace {
@@ -27,29 +29,6 @@ constexpr int64_t kLeastEntries = int64_t{1} << 14;  // fewer are not worth a ta
 constexpr int64_t kMostEntries = int64_t{1} << 20,
                   kMostRows = int64_t{1} << 13;     // more make an interrupt wait
 constexpr int64_t kSerialFlops = int64_t{1} << 20;  // less work than this is not worth waking a thread
-
-template <class Out>
-void normalize_rows(const MatrixView<Out>& out, int n_threads) {
-  constexpr int64_t kGrain = 64;
-  parallel_for(block_count(out.rows, kGrain), n_threads, [&](int64_t task, int) {
-    const Block block = block_at(out.rows, kGrain, task);
-    for (int64_t r = block.begin; r < block.end; ++r) {
-      Out* row = out.row(r);
-      // Eight partial sums in a fixed order, so that the compiler may use wide registers.
-      double part[8] = {};
-      int64_t c = 0;
-      for (; c + 8 <= out.cols; c += 8) {
-        for (int k = 0; k < 8; ++k) part[k] += static_cast<double>(row[c + k]) * row[c + k];
-      }
-      for (int k = 0; c < out.cols; ++c, ++k) part[k] += static_cast<double>(row[c]) * row[c];
-      double total = 0;
-      for (const double p : part) total += p;
-      if (!(total > 0)) continue;
-      const Out inverse = static_cast<Out>(1 / std::sqrt(total));
-      for (c = 0; c < out.cols; ++c) row[c] *= inverse;
-    }
-  });
-}
 
 // Row boundaries of the groups that each walk one slab. A slab is worth loading for many rows, so rows are
 // only cut when there are too few tiles to keep the threads busy, or when a task would make an interrupt
@@ -90,6 +69,7 @@ void project_with(Source source, const CsrView<Index, Value>& rows, const Packed
       call.cols = static_cast<int32_t>(projection.tile_columns(t));
       call.slab_bytes = static_cast<int32_t>(projection.tile_bytes(t));
       call.accumulate = options.accumulate || chunk.continues;
+      call.scale_is_ordinary = projection.scale_is_ordinary(t);
       Entries mine = entries;
       mine.row_begin += from;
       if constexpr (std::is_same_v<Entries, simd::QuadEntries>) mine.row_step += from;
@@ -130,7 +110,7 @@ void project(const CsrView<Index, Value>& rows, const PackedProjection& projecti
     }
     if (!done) project_with(ConvertedRows<Out>{}, rows, projection, out, options, false, tile);
   }
-  if (options.normalize) normalize_rows(out, options.n_threads);
+  if (options.normalize) unit_rows(out, options.n_threads);
 }
 
 #define SEMPROJ_INSTANTIATE(Index, Value)                                                                 \

@@ -96,9 +96,7 @@ class Reservoirs {
     for (int64_t i = 0; i < k_; ++i) {
       const float score = simd::score_of(scratch[static_cast<size_t>(i)]);
       ids[i] = simd::id_of(scratch[static_cast<size_t>(i)]);
-      scores[i] = metric == Metric::l1               ? 0.0f - score
-                  : metric == Metric::jensen_shannon ? std::max(0.0f, 0.0f - score)
-                                                     : score;
+      scores[i] = metric == Metric::l1 || metric == Metric::jensen_shannon ? 0.0f - score : score;
     }
   }
 

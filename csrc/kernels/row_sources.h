@@ -167,7 +167,7 @@ struct ConvertedRows {
 // Entries quantised for int8 storage: the row's largest magnitude is 127 * 128 steps.
 struct QuantizedRows {
   std::vector<int64_t> begin;
-  std::vector<float> step;
+  std::vector<double> step;
   AlignedArray<simd::Quad> quads;
   int64_t capacity = 0;
 
@@ -192,7 +192,7 @@ struct QuantizedRows {
   }
 
   template <class Reader>
-  static float fill(const Reader& reader, int64_t r, simd::Quad* out) {
+  static double fill(const Reader& reader, int64_t r, simd::Quad* out) {
     constexpr double kLevels = 127 * 128;
     const double norm = reader.norm(r);
     float largest = 0;
@@ -217,7 +217,7 @@ struct QuantizedRows {
       out->term[lane] = 0;
       out->hi[lane] = out->lo[lane] = 0;
     }
-    return static_cast<float>(largest / kLevels);
+    return largest / kLevels;
   }
 };
 

@@ -160,6 +160,15 @@ void BlockScorer::score(const ComparedRows& corpus, int64_t begin, int64_t end) 
       }
     }
   }
+  if (metric_ == Metric::jensen_shannon) forget_roundings_above_zero(end - begin);
+}
+
+// A divergence is never negative: those that rounding makes so are ties at zero, and ties go by their ids.
+void BlockScorer::forget_roundings_above_zero(int64_t n) {
+  for (int64_t query = 0; query < groups_ * table_.rows; ++query) {
+    float* mine = scores(query);
+    for (int64_t j = 0; j < n; ++j) mine[j] = std::min(mine[j], 0.0f);
+  }
 }
 
 }  // namespace semproj

@@ -64,6 +64,7 @@ class BlockScorer {
 
  private:
   void pack_panel(const ComparedRows& corpus, int64_t begin, int64_t end, int64_t from, int64_t depth);
+  void forget_roundings_above_zero(int64_t n);
 
   const simd::ScoreTable& table_;
   Metric metric_;

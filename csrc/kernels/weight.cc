@@ -22,9 +22,11 @@ void weight_row(const CsrView<Index, Value>& rows, int64_t r, double norm, const
     }
     const auto count = static_cast<double>(rows.data[i]);
     if (count < 0) refuse(r, "counts must not be negative");
-    const double weight = formula(count, column, norm);
-    if (!std::isfinite(weight)) refuse(r, "NaN or infinity after weighting");
-    out[i] = static_cast<Out>(weight);
+    out[i] = static_cast<Out>(formula(count, column, norm));
+    if (!std::isfinite(out[i])) {
+      constexpr const char* kType = sizeof(Out) == sizeof(float) ? "float32" : "float64";
+      refuse(r, std::string("NaN, infinity or a weight too large for ") + kType);
+    }
   }
 }
 

@@ -139,7 +139,7 @@ class DDA(Eigensolving, LinearModel):
             return [np.arange(p)]
         total = sum(views[1:], views[0])
         topics = LSA(min(_TOPICS, *total.shape), random_state=key, n_threads=self.n_threads).fit(total)
-        vectors = (topics.components_ * topics.singular_values_[:, None]).T.astype(np.float64)
+        vectors = np.array((topics.components_ * topics.singular_values_[:, None]).T, np.float64, order="C")
         unit_rows(vectors)
         return [np.sort(group) for group in _halved(vectors, np.arange(p), count)]
 

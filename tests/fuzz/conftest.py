@@ -1,4 +1,4 @@
-"""Fuzzers: hostile input by the thousand, seeded. A few cases in each test run; an hour of them by ``make fuzz``."""
+"""Fuzzers: hostile input, seeded. A few cases in each test run; an hour of them by ``make fuzz``."""
 
 from __future__ import annotations
 

@@ -49,19 +49,31 @@ struct LoadF16 {
 
 constexpr int kRowsAhead = 4;
 constexpr int kAhead = 256;  // entries between the prefetch of an entry and its use
+constexpr int kBlock = 256;  // entries that are summed in registers before they are added to sums in double
 
 // Writes the summed columns of one row. `sums` has room for a whole tile; only `cols` of them exist.
 template <class T>
-void store_row(const TileCall<T>& call, int64_t r, T* sums) {
-  if (call.scale != nullptr) {
-    for (int c = 0; c < call.cols; ++c) sums[c] *= static_cast<T>(call.scale[c]);
-  }
+void write_row(const TileCall<T>& call, int64_t r, const T* sums) {
   T* out = call.out + r * call.out_stride;
   if (call.accumulate) {
     for (int c = 0; c < call.cols; ++c) out[c] += sums[c];
   } else {
     for (int c = 0; c < call.cols; ++c) out[c] = sums[c];
   }
+}
+
+template <class T>
+void store_row(const TileCall<T>& call, int64_t r, T* sums) {
+  if (call.scale != nullptr) {
+    for (int c = 0; c < call.cols; ++c) sums[c] *= static_cast<T>(call.scale[c]);
+  }
+  write_row(call, r, sums);
+}
+
+// The same for quantised rows. In double: the product may be in float's range where its factors are not.
+void store_row(const TileCall<float>& call, int64_t r, float* sums, double step) {
+  for (int c = 0; c < call.cols; ++c) sums[c] = static_cast<float>(sums[c] * (step * call.scale[c]));
+  write_row(call, r, sums);
 }
 
 // One tile of kLines cache lines per term.
@@ -102,26 +114,45 @@ void tile_of(const TileCall<typename Load::Sum>& call, const Entries<typename Lo
 #pragma GCC unroll 16
       for (int v = 0; v < kVecs; ++v) acc[u][v] += x * Load::load(line + v * kStep);
     };
-    for (; i + kUnroll <= end; i += kUnroll) {
-      __builtin_prefetch(terms + i + kAhead);
-      __builtin_prefetch(values + i + kAhead);
-      if constexpr (Load::kPrefetch > 0) {
+    const bool is_long = end - i > kBlock;
+    alignas(64) double totals[kVecs * kLanes];
+    if (is_long) __builtin_memset(totals, 0, sizeof(totals));
+    for (;;) {
+      const int64_t stop = end - i > kBlock ? i + kBlock : end;
+      for (; i + kUnroll <= stop; i += kUnroll) {
+        __builtin_prefetch(terms + i + kAhead);
+        __builtin_prefetch(values + i + kAhead);
+        if constexpr (Load::kPrefetch > 0) {
 #pragma GCC unroll 4
-        for (int u = 0; u < kUnroll; ++u) {
-          const int64_t ahead = i + u + Load::kPrefetch < entries.last ? i + u + Load::kPrefetch : i + u;
-          const char* line = slab + uint64_t{terms[ahead]} * (kLines * kLineBytes);
+          for (int u = 0; u < kUnroll; ++u) {
+            const int64_t ahead = i + u + Load::kPrefetch < entries.last ? i + u + Load::kPrefetch : i + u;
+            const char* line = slab + uint64_t{terms[ahead]} * (kLines * kLineBytes);
 #pragma GCC unroll 4
-          for (int k = 0; k < kLines; ++k) __builtin_prefetch(line + k * kLineBytes);
+            for (int k = 0; k < kLines; ++k) __builtin_prefetch(line + k * kLineBytes);
+          }
         }
+#pragma GCC unroll 4
+        for (int u = 0; u < kUnroll; ++u) add(u, i + u);
       }
+      for (; i < stop; ++i) add(0, i);
 #pragma GCC unroll 4
-      for (int u = 0; u < kUnroll; ++u) add(u, i + u);
-    }
-    for (; i < end; ++i) add(0, i);
-#pragma GCC unroll 4
-    for (int u = 1; u < kUnroll; ++u) {
+      for (int u = 1; u < kUnroll; ++u) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kVecs; ++v) acc[0][v] += acc[u][v];
+        for (int v = 0; v < kVecs; ++v) acc[0][v] += acc[u][v], acc[u][v] = V{};
+      }
+      if (!is_long) break;
+      alignas(64) T sums[kVecs * kLanes];
+#pragma GCC unroll 16
+      for (int v = 0; v < kVecs; ++v) {
+        __builtin_memcpy(sums + v * kLanes, &acc[0][v], kBytes);
+        acc[0][v] = V{};
+      }
+      for (int c = 0; c < kVecs * kLanes; ++c) totals[c] += sums[c];
+      if (i < end) continue;
+      for (int c = 0; c < kVecs * kLanes; ++c) sums[c] = static_cast<T>(totals[c]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVecs; ++v) __builtin_memcpy(&acc[0][v], sums + v * kLanes, kBytes);
+      break;
     }
     T* out = call.out + r * call.out_stride;
     if (whole && call.scale == nullptr) {
@@ -202,18 +233,19 @@ void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
         sum[j] = _mm512_add_ps(sum[j], _mm512_fmadd_ps(h, _mm512_set1_ps(128.0f), l));
       }
     }
-    const __m512 step = _mm512_set1_ps(entries.row_step[r]);
-    if (call.cols == kTileColumns && !call.accumulate) {
+    const double step = entries.row_step[r];
+    if (call.cols == kTileColumns && !call.accumulate && call.scale_is_ordinary && is_ordinary_scale(step)) {
       float* out = call.out + r * call.out_stride;
+      const __m512 narrow = _mm512_set1_ps(static_cast<float>(step));
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
-        const __m512 scale = _mm512_mul_ps(step, _mm512_loadu_ps(call.scale + 16 * j));
+        const __m512 scale = _mm512_mul_ps(narrow, _mm512_loadu_ps(call.scale + 16 * j));
         _mm512_storeu_ps(out + 16 * j, _mm512_mul_ps(sum[j], scale));
       }
     } else {
       alignas(64) float sums[kTileColumns];
-      for (int j = 0; j < 4; ++j) _mm512_store_ps(sums + 16 * j, _mm512_mul_ps(sum[j], step));
-      store_row(call, r, sums);
+      for (int j = 0; j < 4; ++j) _mm512_store_ps(sums + 16 * j, sum[j]);
+      store_row(call, r, sums, step);
     }
   }
 }
@@ -223,19 +255,25 @@ void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
 // Without byte dot products: the same numbers, each byte widened to float, summed in the line's own order.
 void tile_i8(const TileCall<float>& call, const QuadEntries& entries) {
   const auto* slab = static_cast<const uint8_t*>(call.slab);
+  constexpr int kQuads = kBlock / 4;
   for (int64_t r = 0; r < call.n_rows; ++r) {
-    alignas(64) float by_byte[kTileColumns] = {};
-    for (int64_t i = entries.row_begin[r]; i < entries.row_begin[r + 1]; ++i) {
-      const Quad& q = entries.quads[i];
-      for (int k = 0; k < 4; ++k) {
-        const uint8_t* line = slab + uint64_t{q.term[k]} * kLineBytes;
-        const auto x = static_cast<float>(128 * q.hi[k] + q.lo[k]);
-        for (int b = 0; b < kTileColumns; ++b) by_byte[b] += x * static_cast<float>(line[b] - kInt8Bias);
+    alignas(64) double by_byte[kTileColumns] = {};
+    for (int64_t i = entries.row_begin[r]; i < entries.row_begin[r + 1];) {
+      const int64_t stop = entries.row_begin[r + 1] - i > kQuads ? i + kQuads : entries.row_begin[r + 1];
+      alignas(64) float block[kTileColumns] = {};
+      for (; i < stop; ++i) {
+        const Quad& q = entries.quads[i];
+        for (int k = 0; k < 4; ++k) {
+          const uint8_t* line = slab + uint64_t{q.term[k]} * kLineBytes;
+          const auto x = static_cast<float>(128 * q.hi[k] + q.lo[k]);
+          for (int b = 0; b < kTileColumns; ++b) block[b] += x * static_cast<float>(line[b] - kInt8Bias);
+        }
       }
+      for (int b = 0; b < kTileColumns; ++b) by_byte[b] += block[b];
     }
     float sums[kTileColumns];
-    for (int b = 0; b < kTileColumns; ++b) sums[int8_column(b)] = by_byte[b] * entries.row_step[r];
-    store_row(call, r, sums);
+    for (int b = 0; b < kTileColumns; ++b) sums[int8_column(b)] = static_cast<float>(by_byte[b]);
+    store_row(call, r, sums, entries.row_step[r]);
   }
 }
 

@@ -9,7 +9,7 @@
 // Cost per entry and slab line (64 bytes): one line read from L1/L2, one FMA per vector of the line, and two
 // small loads for the entry itself. Entries stream from the third level and are prefetched by hand, because
 // the hardware stops at page borders. Sums run in the order of the entries, in a fixed number of partial
-// sums.
+// sums; those of 256 entries are added up in double, so that a long row is as exact as a short one.
 
 #include <cstdint>
 
@@ -26,7 +26,14 @@ struct TileCall {
   int32_t cols;        // columns of the tile that exist
   int32_t slab_bytes;  // of one term: whole lines, fewer for a last tile with few columns
   bool accumulate;
+  bool scale_is_ordinary;  // for all columns of the tile
 };
+
+// Whether products of two such scales, and of these with a sum, are far from the ends of float's range.
+// Static, so that no other file can be given the copy that was compiled for a newer CPU.
+static constexpr bool is_ordinary_scale(double scale) {
+  return scale > 1e-12 && scale < 1e12;
+}
 
 // Entries as two arrays, often the caller's own CSR arrays. Row r has the entries
 // [max(row_begin[r], first), min(row_begin[r + 1], last)); position i is at terms[i - origin].
@@ -48,7 +55,7 @@ struct Quad {
 struct QuadEntries {
   const int64_t* row_begin;  // n_rows + 1 offsets into quads
   const Quad* quads;
-  const float* row_step;
+  const double* row_step;
 };
 
 // Columns of one tile. The layout inside a line is the same for every instruction set.

@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import _core
 from ..kernels import Projection, project
 from .persistence import Persistent, saveable
+from .resources import single_threaded_blas
 from .types import Array
 from .validation import check_out, check_sparse, without_duplicates
 
@@ -94,15 +96,29 @@ class LinearModel(RowTransformer):
 
     def _packed(self, storage: str | None = None) -> Projection:
         """The projection in this storage, packed once for each fit."""
-        cache = self.__dict__.setdefault("_packed_cache", {})
-        if cache.get("components") is not self.components_:
-            cache.clear()
-            cache["components"] = self.components_
+        cache = self._of_this_fit()
         key = storage or self.components_.dtype.name
         if key not in cache:
             cache[key] = Projection(self.components_.T, key, self.n_threads)
         packed: Projection = cache[key]
         return packed
+
+    def _offset(self) -> Array:
+        """The projection of the mean, found once for each fit."""
+        cache = self._of_this_fit()
+        if "offset" not in cache:
+            with single_threaded_blas():
+                cache["offset"] = self.components_ @ self.mean_
+        offset: Array = cache["offset"]
+        return offset
+
+    def _of_this_fit(self) -> dict[str, Any]:
+        """What has been computed from the present components."""
+        cache: dict[str, Any] = self.__dict__.setdefault("_packed_cache", {})
+        if cache.get("components") is not self.components_:
+            cache.clear()
+            cache["components"] = self.components_
+        return cache
 
     def _project(
         self,
@@ -123,7 +139,7 @@ class LinearModel(RowTransformer):
             n_threads=self.n_threads,
         )
         if centered:
-            Z -= (self.components_ @ self.mean_).astype(Z.dtype)
+            Z -= self._offset().astype(Z.dtype)
             if normalize:
                 unit_rows(Z)
         return Z
@@ -159,8 +175,7 @@ class ViewProjection(LinearModel):
 
 def unit_rows(Z: Array) -> None:
     """Scale rows to unit length, in place; zero rows stay zero."""
-    norms = np.linalg.norm(Z, axis=1, keepdims=True)
-    np.divide(Z, norms, out=Z, where=norms > 0)
+    _core.unit_rows(Z, 1)
 
 
 def flip_signs(components: Array) -> Array:
