@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_python() -> RunPython:
     """Run a script in a fresh interpreter. Fails the test unless it ends well (or `check` is False)."""
 

@@ -11,7 +11,7 @@ from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_conver
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_choice, keeps_previous_fit, seed_key
-from ._solvers.krylov import basis_size, block_width, check_parameters
+from ._solvers.krylov import basis_size, block_width, check_parameters, product
 from ._solvers.svd import CHUNK_ROWS, SparseOperator, column_mean, leading_vectors
 
 __all__ = ["LSA"]
@@ -141,7 +141,8 @@ class LSA(LinearModel):
         Z = np.asarray(Z, dtype=self.components_.dtype)
         if Z.ndim != 2 or Z.shape[1] != len(self.components_):
             raise ValueError(f"Z: expected {len(self.components_)} columns, got shape {Z.shape}")
-        rows: Array = Z @ self.components_
+        with single_threaded_blas():
+            rows = product(np.ascontiguousarray(Z), self.components_, resolve_threads(self.n_threads))
         return rows if self.mean_ is None else rows + self.mean_.astype(rows.dtype)
 
     @keeps_previous_fit
@@ -188,6 +189,7 @@ class LSA(LinearModel):
                 progress=bar,
             )
 
+    @single_threaded_blas()
     def _store(self, components: Array, values: Array, mean: Array, squares: float, n: int) -> None:
         if not np.isfinite(components).all() or not np.isfinite(values).all():
             raise ValueError("X: the components are not finite; the values of X are too large for its dtype")

@@ -275,7 +275,7 @@ class ExtendedWordSpace:
 
     def _consistent(self, vectors: Array, similarities: Array) -> Array:
         """Choose the neighbors that are all positively similar to each other, and nearest in sum."""
-        positive = vectors @ vectors.T > 0
+        positive = np.einsum("ik,jk->ij", vectors, vectors) > 0
         for size in range(min(self.n_consistent, len(vectors)), 1, -1):
             subsets = np.array(list(combinations(range(len(vectors)), size)))
             agree = np.ones(len(subsets), bool)

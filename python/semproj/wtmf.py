@@ -156,7 +156,8 @@ class WTMF(RowTransformer):
         check_is_fitted(self, "word_vectors_")
         first = self._project(self._validated(X, reset=False), normalize=True)
         if Y is None:
-            cosines: Array = first @ first.T
+            with single_threaded_blas():
+                cosines: Array = first @ first.T
             return cosines
         second = self._project(self._validated(Y, reset=False), normalize=True)
         if len(first) != len(second):

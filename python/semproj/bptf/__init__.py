@@ -267,9 +267,10 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
                     ]
                 )
             unit = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-            total += unit @ unit.T
+            total += np.einsum("ik,jk->ij", unit, unit)
         return total / len(self.samples_)
 
+    @single_threaded_blas()
     def add_words(
         self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, n_neighbors: int = 100
     ) -> BPTF:

@@ -260,6 +260,7 @@ class MRLSA(_Relational):
         ).fit(SparseTensor.from_slices(slices))
         return self._take(tucker, thesaurus, relations)
 
+    @single_threaded_blas()
     def _take(self, tucker: Tucker, thesaurus: Thesaurus, relations: tuple[str, ...]) -> MRLSA:
         """Set the fitted attributes, from the decomposition of the relations."""
         self._set_words(thesaurus.words)
@@ -315,8 +316,9 @@ class MRLSA(_Relational):
         transposed = np.ascontiguousarray(scaled.T, chosen.dtype)
         with single_threaded_blas():
             _core.tall_multiply(chosen, transposed, 1.0, 0.0, rows, resolve_threads(self.n_threads))
+            squares = np.square(chosen, dtype=np.float64) @ np.square(scaled, dtype=np.float64).sum(axis=0)
         # What cancels out, as for a word that a slice lacks when nothing is compressed, leaves rounding errors.
-        most = np.sqrt(np.square(chosen, dtype=np.float64) @ np.square(scaled, dtype=np.float64).sum(axis=0))
+        most = np.sqrt(squares)
         rows[np.linalg.norm(rows, axis=1) <= 32 * np.finfo(rows.dtype).eps * most] = 0
         unit_rows(rows)
         return rows.astype(np.float32, copy=False)
