@@ -15,9 +15,8 @@ constexpr int64_t kBlockEntries = int64_t{1} << 20;   // and so do its ratios
 constexpr int64_t kMostDocuments = int64_t{1} << 16;  // of a block: 16 bits
 constexpr int64_t kNearCacheBytes = int64_t{768} << 10;
 constexpr int64_t kTaskEntries = 2048;
-constexpr int64_t kWordChunk = 128;  // words whose sums for the normalisation are one
-constexpr double kLeastMass =
-    1e-37;  // that is a document's or a topic's: float32 has room for its reciprocal
+constexpr int64_t kWordChunk = 128;   // words whose sums for the normalisation are one
+constexpr double kLeastMass = 1e-37;  // of a document or topic, so that float32 has room for its reciprocal
 
 int64_t padded_topics(int64_t n) {
   return (n + simd::kTopicLanes - 1) / simd::kTopicLanes * simd::kTopicLanes;

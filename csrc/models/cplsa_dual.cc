@@ -36,6 +36,7 @@ void PairDual::set_side(int s, const float* theta, const SideTokens& tokens) {
     if (probability < static_cast<double>(simd::kLeastProbability)) side.counts[i] = 0;
     side.mass += static_cast<double>(side.counts[i]);
   }
+  side.inverse = side.mass > 0 ? 1 / side.mass : 0;
 }
 
 void PairDual::evaluate(Point& at) {
@@ -45,7 +46,7 @@ void PairDual::evaluate(Point& at) {
     const Side& side = sides_[s];
     double high = none, low = -none;
     for (int64_t t = 0; t < n_topics_; ++t) {
-      exponents_[t] = side.logs[t] + side.sign * at.lambda[t] / side.mass;
+      exponents_[t] = side.logs[t] + side.sign * at.lambda[t] * side.inverse;
       if (side.theta[t] > 0) high = std::max(high, exponents_[t]), low = std::min(low, exponents_[t]);
     }
     const bool together = high - low <= kNoUnderflow;
@@ -76,7 +77,7 @@ void PairDual::evaluate(Point& at) {
       }
       at.value += count * (most + std::log(sum));
     }
-    for (double& f : fractions) f /= side.mass;
+    for (double& f : fractions) f *= side.inverse;
   }
 }
 
@@ -86,7 +87,7 @@ void PairDual::multiply(const Point& at, const double* v, double* out) const {
     const Side& side = sides_[s];
     for (int64_t i = 0; i < side.tokens.n; ++i) {
       const double* q = at.posteriors[s].data() + i * n_topics_;
-      const double weight = static_cast<double>(side.counts[i]) / side.mass / side.mass;
+      const double weight = static_cast<double>(side.counts[i]) * side.inverse * side.inverse;
       double mean = 0;
       for (int64_t t = 0; t < n_topics_; ++t) mean += q[t] * v[t];
       for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (v[t] - mean);
@@ -100,7 +101,7 @@ void PairDual::diagonal(const Point& at, double* out) const {
     const Side& side = sides_[s];
     for (int64_t i = 0; i < side.tokens.n; ++i) {
       const double* q = at.posteriors[s].data() + i * n_topics_;
-      const double weight = static_cast<double>(side.counts[i]) / side.mass / side.mass;
+      const double weight = static_cast<double>(side.counts[i]) * side.inverse * side.inverse;
       for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (1 - q[t]);
     }
   }
@@ -110,7 +111,7 @@ void PairDual::diagonal(const Point& at, double* out) const {
 void PairDual::tilt_with_steps(const Side& side, const Point& at, double most, float* tilted) {
   order_.clear();
   for (int64_t t = 0; t < n_topics_; ++t) {
-    exponents_[t] = side.sign * at.lambda[t] / side.mass;
+    exponents_[t] = side.sign * at.lambda[t] * side.inverse;
     tilted[t] = 0;
     if (side.theta[t] > 0) order_.push_back(t);
   }
@@ -145,7 +146,7 @@ bool PairDual::tilted_in_float32(const Point& at, int s, float* tilted) {
     if (ratios * largest > static_cast<double>(kLargestProduct)) continue;
     double apart = 0;
     for (int64_t t = 0; t < n_topics_; ++t) {
-      apart += std::abs(odds_[t] * static_cast<double>(tilted[t]) / side.mass - at.fractions[s][t]);
+      apart += std::abs(odds_[t] * static_cast<double>(tilted[t]) * side.inverse - at.fractions[s][t]);
     }
     return apart <= kSameFractions;
   }

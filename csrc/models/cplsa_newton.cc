@@ -48,6 +48,10 @@ PairOutcome PairNewton::minimise(int64_t max_evaluations, float* multipliers) {
     now_.lambda[t] = std::isfinite(from) ? std::clamp(from, -bound_, bound_) : 0.0;
   }
   dual_.evaluate(now_);
+  if (shorter_ == 0) {  // a token that is just too improbable in double was all that a side had
+    std::fill_n(multipliers, n, 0.0f);
+    return {now_.value, 0.0, 1, true};
+  }
   evaluations_ = 1, most_evaluations_ = max_evaluations, radius_ = shorter_, solved_ = kSolved;
   const double target =
       infinite ? std::min(kEqual, coupling_.tol) : 0.1 * coupling_.tol * mass + 1e-9 * coupling_.weight;
@@ -130,7 +134,7 @@ void PairNewton::minimise_in_ball(double target) {
   }
   double mu = std::sqrt(squares) / weight;
   for (int i = 0; i < 100; ++i) {
-    const bool found = descend(mu, 0.3 * target);
+    const bool found = descend(mu, std::min(0.3 * target, 0.1 * left_of_gradient(mu)));
     const double length = std::sqrt(dot(now_.lambda, now_.lambda));
     if (!found || (length <= weight && gap() <= target)) break;
     (length > weight ? low : high) = mu;

@@ -221,7 +221,7 @@ class TestProjectionReports:
         """One step is not enough: it is reported, and the gap tells."""
         views = views_of("shared", n=40)
         short = make(CPLSA, coupling=np.inf, max_iter=2, projection_tol=1e-7, max_projection_iter=1)
-        told = r"^37 of 40 pairs did not reach projection_tol, in 3 of 3 rounds .* is 1\.0e\+00\. .*max_projection_iter"
+        told = r"^37 of 40 pairs did not reach projection_tol, in 3 of 3 rounds .* is 1\.0e\+00\. .*max_projection"
         with pytest.warns(ConvergenceWarning, match=told) as warnings:
             short.fit(views)
         assert len(warnings) == 1, "not one for each sweep"
