@@ -86,19 +86,19 @@ double PairNewton::left_of_gradient(double mu) const {
   return coupling_.weight * std::sqrt(squares);
 }
 
-bool PairNewton::descend(double mu, double target) {
+void PairNewton::descend(double mu, double target) {
   const bool ball = coupling_.l2 && !std::isinf(coupling_.weight);
   double before = std::numeric_limits<double>::infinity();
+  radius_ = std::max(radius_, 0.01 * shorter_);  // that of another mu may have been lost in rounding
   for (;;) {
     const double left = ball ? left_of_gradient(mu) : gap();
-    if (left <= target) return true;
-    if (evaluations_ >= most_evaluations_) return false;
+    if (left <= target || evaluations_ >= most_evaluations_) return;
     // What the model leaves may be all that is left, where some curvatures are far below those of a topic.
     if (left > before / 2) solved_ = std::max(solved_ * 1e-3, kBestSolved);
     before = left;
     const double predicted = minimise_model(mu);
     const double length = largest(step_);
-    if (!(predicted > 0 && length > kNothing * (largest(now_.lambda) + shorter_))) return false;
+    if (!(predicted > 0 && length > kNothing * (largest(now_.lambda) + shorter_))) return;
     trial_.lambda.resize(step_.size());
     for (size_t t = 0; t < step_.size(); ++t) {
       trial_.lambda[t] = std::clamp(now_.lambda[t] + step_[t], -bound_, bound_);
@@ -115,7 +115,7 @@ bool PairNewton::descend(double mu, double target) {
       }
       actual = -slopes / 2;
     }
-    if (!(actual > 0.25 * predicted)) {
+    if (!(actual > 0.5 * predicted)) {
       radius_ = length / 4;
     } else if (actual > 0.75 * predicted && length > 0.99 * radius_) {
       radius_ *= actual > 0.95 * predicted ? 10 : 3;
@@ -134,9 +134,9 @@ void PairNewton::minimise_in_ball(double target) {
   }
   double mu = std::sqrt(squares) / weight;
   for (int i = 0; i < 100; ++i) {
-    const bool found = descend(mu, std::min(0.3 * target, 0.1 * left_of_gradient(mu)));
+    descend(mu, std::min(0.3 * target, 0.1 * left_of_gradient(mu)));
     const double length = std::sqrt(dot(now_.lambda, now_.lambda));
-    if (!found || (length <= weight && gap() <= target)) break;
+    if (evaluations_ >= most_evaluations_ || (length <= weight && gap() <= target)) break;
     (length > weight ? low : high) = mu;
     const bool narrow = high - low <= 1e-15 * high;
     if (length <= weight * (1 + 1e-12) && narrow) break;

@@ -42,8 +42,8 @@ class PairNewton {
   bool tilted_in_float32(int side, float* tilted) { return dual_.tilted_in_float32(now_, side, tilted); }
 
  private:
-  // Until the gap, or with mu > 0 what is left of the gradient, is at most `target`; false if it gives up.
-  bool descend(double mu, double target);
+  // Until the gap, or in the ball what is left of the gradient, is at most `target`, or rounding ends it.
+  void descend(double mu, double target);
   void minimise_in_ball(double target);
   double next_mu(double mu, double length);
   double gap() const;
