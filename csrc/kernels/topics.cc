@@ -15,7 +15,8 @@ constexpr int64_t kBlockEntries = int64_t{1} << 20;   // and so do its ratios
 constexpr int64_t kMostDocuments = int64_t{1} << 16;  // of a block: 16 bits
 constexpr int64_t kNearCacheBytes = int64_t{768} << 10;
 constexpr int64_t kTaskEntries = 2048;
-constexpr int64_t kWordChunk = 128;  // words whose sums for the normalisation are one
+constexpr int64_t kWordChunk = 128;   // words whose sums for the normalisation are one
+constexpr double kLeastMass = 1e-37;  // of a document or topic, so that float32 has room for its reciprocal
 
 int64_t padded_topics(int64_t n) {
   return (n + simd::kTopicLanes - 1) / simd::kTopicLanes * simd::kTopicLanes;
@@ -83,7 +84,7 @@ bool DocumentPass::fits_cache(int64_t n_words) const {
 
 bool DocumentPass::update(float* theta, float prior) const {
   const double sum = table_.expected(theta, sums_.get(), prior, n_topics(), stride(), theta);
-  const bool scalable = sum > 0;
+  const bool scalable = sum >= kLeastMass;
   const auto scale = static_cast<float>(1.0 / (scalable ? sum : static_cast<double>(n_topics())));
   for (int64_t t = 0; t < n_topics(); ++t) {
     const float value = scalable ? theta[t] * scale : scale;
@@ -255,14 +256,14 @@ double TopicCorpus::update_words(TopicWords& words, double beta, bool update, in
   }
   const auto factors = aligned_array<float>(scales.size());
   for (size_t i = 0; i < scales.size(); ++i)
-    factors[i] = scales[i] > 0 ? static_cast<float>(1 / scales[i]) : 0;
+    factors[i] = scales[i] >= kLeastMass ? static_cast<float>(1 / scales[i]) : 0;
   parallel_for(n_chunks, n_threads, [&](int64_t c, int) {
     const int64_t view = chunks[c].view, size = view_starts_[view + 1] - view_starts_[view];
     for (int64_t w = chunks[c].begin; w < chunks[c].end; ++w) {
       table.multiply(sums_.get() + w * stride_, factors.get() + view * stride_, stride_, words.row(w));
       for (int64_t t = 0; t < n_topics_; ++t) {
         // No token has the topic: any distribution is as likely.
-        if (scales[view * stride_ + t] <= 0) words.row(w)[t] = 1.0f / static_cast<float>(size);
+        if (scales[view * stride_ + t] < kLeastMass) words.row(w)[t] = 1.0f / static_cast<float>(size);
       }
     }
   });

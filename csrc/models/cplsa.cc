@@ -15,9 +15,9 @@ constexpr int64_t kPairsTogether = 8;
 
 PairProjector& projector(std::vector<std::unique_ptr<PairProjector>>& all, int worker,
                          const TopicWords& first, const TopicWords& second, const Coupling& coupling,
-                         Isa isa) {
+                         bool posteriors, Isa isa) {
   auto& mine = all[static_cast<size_t>(worker)];
-  if (!mine) mine = std::make_unique<PairProjector>(first, second, coupling, isa);
+  if (!mine) mine = std::make_unique<PairProjector>(first, second, coupling, posteriors, isa);
   return *mine;
 }
 
@@ -41,7 +41,7 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
   std::atomic<int64_t> evaluations{0};
   std::vector<std::unique_ptr<PairProjector>> workers(static_cast<size_t>(n_threads));
   const auto task = [&](int64_t begin, int64_t end, int worker, float* used, float* ratios) {
-    PairProjector& mine = projector(workers, worker, words, words, coupling, isa);
+    PairProjector& mine = projector(workers, worker, words, words, coupling, true, isa);
     for (int64_t d = begin; d < end; d += 2) {
       Sums& here = sums[static_cast<size_t>(d / 2)];
       for (int side = 0; side < 2; ++side) {
@@ -79,7 +79,7 @@ void project_posteriors(const PairSide& first, const PairSide& second, const Mat
   const int64_t n = first.documents.n_rows, n_topics = first.words.n_topics();
   std::vector<std::unique_ptr<PairProjector>> workers(static_cast<size_t>(n_threads));
   parallel_for(block_count(n, kPairsTogether), n_threads, [&](int64_t t, int worker) {
-    PairProjector& mine = projector(workers, worker, first.words, second.words, coupling, isa);
+    PairProjector& mine = projector(workers, worker, first.words, second.words, coupling, false, isa);
     std::vector<float> ratios[2];
     const Block pairs = block_at(n, kPairsTogether, t);
     for (int64_t d = pairs.begin; d < pairs.end; ++d) {

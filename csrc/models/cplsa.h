@@ -29,15 +29,26 @@
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
 // into the second-level cache; about 20 operations on T numbers are between two of them.
 
+#include <cmath>
+
 #include "kernels/topics.h"
 
 namespace semproj {
+
+constexpr double kLargestTilt = 20;  // nats that a token's topic is moved by: more would underflow in float32
+constexpr float kLargestProduct = 1e37f;  // of a token's ratio and a tilted mixture, which words add up
 
 struct Coupling {
   double weight;  // may be infinite
   bool l2;
   double tol;
   int64_t max_evaluations;
+
+  // Of a pair that is done.
+  double allowed_gap(double tokens) const {
+    constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
+    return std::isinf(weight) ? tol : tol * tokens + kFractionRounding * weight;
+  }
 };
 
 struct CoupledSweep {

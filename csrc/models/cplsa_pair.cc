@@ -10,10 +10,11 @@
 namespace semproj {
 namespace {
 
-constexpr double kRounding = 3e-7;          // of h, for each token
-constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
-constexpr double kLargestTilt = 20;         // nats that a token's topic is moved by: more would underflow
-constexpr int64_t kPatience = 40;           // evaluations in which the gap must have fallen
+constexpr double kRounding = 3e-7;      // of h, for each token
+constexpr int64_t kPatience = 40;       // evaluations in which the gap must have fallen
+constexpr int64_t kMostInFloat32 = 60;  // evaluations before Newton's method takes over
+constexpr int64_t kFewEvaluations = 8;  // too few to share with it
+constexpr double kSameMass = 1e-6;
 constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
 
@@ -52,8 +53,10 @@ bool solve(std::array<std::array<double, most>, most>& a, std::array<double, mos
 }  // namespace
 
 PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
-                             Isa isa)
+                             bool posteriors, Isa isa)
     : coupling_(coupling),
+      posteriors_(posteriors),
+      words_{&first, &second},
       table_(simd_table(isa).topics),
       rows_(simd_table(isa).float32.rows),
       n_topics_(first.n_topics()),
@@ -79,15 +82,17 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   }
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
-  evaluated_ = false;
+  evaluated_ = lost_tokens_ = false;
   weight_ = std::min(coupling_.weight, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
-  const double allowed = allowed_gap();
+  const double allowed = coupling_.allowed_gap(sides_[0].mass + sides_[1].mass);
+  const int64_t in_all = coupling_.max_evaluations;
+  const int64_t most = in_all <= kFewEvaluations ? in_all : std::min(in_all / 2, kMostInFloat32);
   int64_t evaluations = 1, best_at = 1;
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
-  while (now.gap > allowed && evaluations < coupling_.max_evaluations && evaluations - best_at < kPatience) {
+  while (now.gap > allowed && !lost_tokens_ && evaluations < most && evaluations - best_at < kPatience) {
     plain_step();
     remember_step();
     bool combined = combine_steps();
@@ -95,7 +100,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     exchange_fractions();
     Evaluation next = evaluate(candidate_.get());
     ++evaluations;
-    while (next.value > now.value + kRounding * mass && evaluations < coupling_.max_evaluations) {
+    while (next.value > now.value + kRounding * mass && evaluations < most) {
       n_remembered_ = n_steps_ = 0;
       if (!combined && bounded_) {
         if (!coupling_.l2) break;  // cannot be but by rounding
@@ -116,8 +121,42 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     now = next;
     if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
   }
+  const bool done = now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add());
+  if (!done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
-  return {now.value - missing(), now.gap, evaluations, now.gap <= allowed};
+  return {now.value - missing(), now.gap, evaluations, done};
+}
+
+PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
+  if (!newton_) newton_ = std::make_unique<PairNewton>(*words_[0], *words_[1], coupling_);
+  for (int s = 0; s < 2; ++s) newton_->set_side(s, sides_[s].theta.get(), sides_[s].tokens);
+  PairOutcome found = newton_->minimise(coupling_.max_evaluations - evaluations, multipliers_.get());
+  found.evaluations += evaluations;
+  for (int s = 0; s < 2; ++s) {
+    Side& side = sides_[s];
+    std::copy_n(newton_->fractions(s).begin(), n_topics_, side.fractions.get());
+    if (!posteriors_) continue;
+    if (!newton_->tilted_in_float32(s, side.tilted.get())) found.converged = false;
+    side.pass.run(side.tilted.get(), side.tokens.words, newton_->counts(s), side.tokens.n, side.ratios);
+  }
+  return found;
+}
+
+// Whether float32 has room for ratios times tilted mixtures, which words add up.
+bool PairProjector::words_can_add() const {
+  constexpr int64_t kLanes = 16;
+  for (const Side& side : sides_) {
+    const float mixture = *std::max_element(side.tilted.get(), side.tilted.get() + n_topics_);
+    float most[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= side.tokens.n; i += kLanes) {
+      for (int64_t l = 0; l < kLanes; ++l)
+        most[l] = side.ratios[i + l] > most[l] ? side.ratios[i + l] : most[l];
+    }
+    for (; i < side.tokens.n; ++i) most[0] = std::max(most[0], side.ratios[i]);
+    if (!(*std::max_element(most, most + kLanes) * mixture <= kLargestProduct)) return false;
+  }
+  return true;
 }
 
 // How much h is above its minimum where fractions are not yet equal, by its gradient and second derivatives:
@@ -133,11 +172,6 @@ double PairProjector::missing() const {
     sum += static_cast<double>((f1 - f2) * (f1 - f2) / curvature);
   }
   return sum / 2;
-}
-
-double PairProjector::allowed_gap() const {
-  if (std::isinf(coupling_.weight)) return coupling_.tol;
-  return coupling_.tol * (sides_[0].mass + sides_[1].mass) + kFractionRounding * coupling_.weight;
 }
 
 void PairProjector::evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]) {
@@ -156,16 +190,26 @@ void PairProjector::evaluate_sides(const float* multipliers, bool squares, Token
   }
 }
 
+// Tilting may take a token below the least probability, or lift it above that.
+bool PairProjector::has_all(const TokenSums (&sums)[2]) const {
+  return std::abs(sums[0].mass - sides_[0].mass) <= kSameMass * sides_[0].mass &&
+         std::abs(sums[1].mass - sides_[1].mass) <= kSameMass * sides_[1].mass;
+}
+
 PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool first) {
   TokenSums sums[2];
   const bool squares = first && weight_ > 0;
   evaluate_sides(multipliers, squares, sums);
+  lost_tokens_ = !has_all(sums);
   // Tokens of probability zero, which no tilt makes any more probable: fractions are of the others.
-  if (first && (sums[0].mass < 0.999999 * sides_[0].mass || sums[1].mass < 0.999999 * sides_[1].mass)) {
+  if (first && lost_tokens_) {
+    std::fill_n(candidate_.get(), stride_, 0.0f);
+    evaluate_sides(candidate_.get(), false, sums);
     for (int s = 0; s < 2; ++s) sides_[s].mass = sums[s].mass;
     weight_ = std::min(weight_, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
     cut_to_constraint(multipliers_.get());
     evaluate_sides(multipliers_.get(), squares, sums);
+    lost_tokens_ = !has_all(sums);
   }
   for (Side& side : sides_) {
     const auto scale = static_cast<float>(side.mass > 0 ? 1 / side.mass : 0);

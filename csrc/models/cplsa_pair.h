@@ -3,29 +3,19 @@
 // about 20 rows of topics.
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "kernels/simd/rows.h"
-#include "models/cplsa.h"
+#include "models/cplsa_newton.h"
 
 namespace semproj {
 
-struct SideTokens {
-  const int32_t* words;
-  const float* counts;
-  int64_t n;
-};
-
-struct PairOutcome {
-  double log_likelihood;
-  double gap;
-  int64_t evaluations;
-  bool converged;
-};
-
 class PairProjector {
  public:
-  PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling, Isa isa);
+  // With `posteriors`, a pair is done only if float32 has room for the posteriors of its tokens.
+  PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling, bool posteriors,
+                Isa isa);
 
   // Rows that the caller fills before it projects: the mixtures and where lambda starts.
   float* theta(int side) { return sides_[side].theta.get(); }
@@ -67,13 +57,15 @@ class PairProjector {
 
   Evaluation evaluate(const float* multipliers, bool first = false);
   void evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]);
+  bool has_all(const TokenSums (&sums)[2]) const;
+  PairOutcome project_by_newton(int64_t evaluations);
+  bool words_can_add() const;
   // The fractions of where we are, kept while a candidate is evaluated.
   void exchange_fractions();
   // How much less than f1 / n1 + f2 / n2 the second derivatives are; or, from then on, not at all.
   void measure_sharpness();
   void use_bound();
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
-  double allowed_gap() const;
   double missing() const;
 
   // step_ = the next lambda from the fractions of the last evaluation.
@@ -86,7 +78,9 @@ class PairProjector {
   void cut_to_constraint(float* multipliers) const;
 
   Coupling coupling_;
+  bool posteriors_;
   double weight_ = 0;  // the coupling of this pair, as far as float32 can follow it; 0 with an empty side
+  std::array<const TopicWords*, 2> words_;
   const simd::TopicTable& table_;
   const simd::RowTable<float>& rows_;
   int64_t n_topics_, stride_;
@@ -97,8 +91,10 @@ class PairProjector {
   int64_t n_remembered_ = 0, n_steps_ = 0;
   bool evaluated_ = false;  // this pair, so that its rows may be in cache
   bool second_first_ = false;
-  bool bounded_ = false;  // whether steps are those of the bound
-  double stiffness_ = 1;  // of the quadratic of step_in_ball
+  bool bounded_ = false;                // whether steps are those of the bound
+  bool lost_tokens_ = false;            // by tilting
+  double stiffness_ = 1;                // of the quadratic of step_in_ball
+  std::unique_ptr<PairNewton> newton_;  // made when a pair needs it
 };
 
 }  // namespace semproj

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
@@ -46,17 +48,17 @@ class CPLSA(AlignedTopicModel):
     coupling : float, at least 0, or infinity, default infinity
         Weight of the disagreement of a pair. Fractions are sums over tokens divided by their number: a coupling
         changes the logarithms of a document's topics by at most coupling / tokens. 0 is PLSA of all documents,
-        infinity makes the fractions equal. A small one lets each language have topics of its own. More than 20
-        for each token of the shorter document counts as that, which moves tokens against odds of e^40; a pair that
-        would need more is reported as not converged.
+        infinity makes the fractions equal. A small one lets each language have topics of its own. Infinity
+        moves tokens against odds of e^40 and no more; a pair that would need more is reported as not converged.
     norm : {"l1", "l2"}, default "l1"
     projection_tol : float, above 0, or None
-        A projection is done when it is within this many nats for each token of the best; with an infinite
-        coupling, when no fractions of topics differ by more than this. None: 2e-6, and 3e-4 with an infinite
-        coupling, where an error is of second order in the objective; after the last sweep the fractions are made
-        equal within 1e-6.
+        A projection is done when it is within this many nats for each token of the best, or within 5e-7 of the
+        coupling; with an infinite coupling, when no fractions of topics differ by more than this. None: 2e-6, and
+        3e-4 with an infinite coupling, where an error is of second order in the objective; after the last sweep
+        the fractions are made equal within 1e-6. A fit warns, once, of projections that are not done.
     max_projection_iter : int, default 100
-        Evaluations of a projection in a sweep at most; one more where the last step must be taken back.
+        Evaluations of a projection in a sweep at most; one more where the last step must be taken back. With half
+        of them, or with 60, Newton's method in double precision takes over.
     vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, \
 callback, random_state, n_threads, progress
         As in :class:`semproj.JPLSA`.
@@ -146,6 +148,8 @@ callback, random_state, n_threads, progress
         documents = self._documents(self._views(X))
         self.__dict__.pop("view_words_", None)  # of a fit before, with a shared vocabulary
         fit_by_sweeps(self, _CoupledSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
+        last = _report(self.gaps_, self.converged_)
+        self._warn_if_short([*self.projection_, last], stacklevel=4)
         return self
 
     def objective(self, X: Sequence[Any]) -> float:
@@ -164,7 +168,23 @@ callback, random_state, n_threads, progress
         threads = resolve_threads(self.n_threads)
         words = _core.TopicWords(np.ascontiguousarray(self.word_topics_), threads)
         pairs = _Pairs.unprojected(theta, self.multipliers_.copy())
-        return _coupled_sweep(self, documents.corpus(theta.shape[1], threads), words, pairs)[0]
+        objective, _ = _coupled_sweep(self, documents.corpus(theta.shape[1], threads), words, pairs)
+        self._warn_if_short([_report(pairs.gaps, pairs.converged)], stacklevel=3)
+        return objective
+
+    def _warn_if_short(self, reports: list[dict[str, Any]], stacklevel: int) -> None:
+        """Say, if any projections are not done, of how many pairs they are in the worst sweep, and how far off."""
+        short = [report for report in reports if report["unconverged"]]
+        if not short:
+            return
+        pairs, gap = max(report["unconverged"] for report in short), max(report["gap"] for report in short)
+        warnings.warn(
+            f"{pairs} of {len(self.multipliers_)} pairs did not reach projection_tol, in {len(short)} of "
+            f"{len(reports)} rounds of projections: the largest gap is {gap:.1e}. A larger projection_tol or "
+            f"max_projection_iter may help, or a smaller coupling",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
 
     def _documents(self, views: list[Any]) -> Documents:
         """The documents of a pair one after the other; the columns of separate vocabularies side by side."""
@@ -235,9 +255,7 @@ class _CoupledSweeps(Sweeps):
 
     def step(self, sweep: int) -> float:
         objective, evaluations = self._sweep(self._pairs, update=True)
-        unconverged = int(np.count_nonzero(self._pairs.converged == 0))
-        gap = float(self._pairs.gaps.max())
-        self._records.append({"evaluations": evaluations, "unconverged": unconverged, "gap": gap})
+        self._records.append({"evaluations": evaluations, **_report(self._pairs.gaps, self._pairs.converged)})
         return objective
 
     def state(self) -> State:
@@ -295,6 +313,10 @@ def _coupled_sweep(
         resolve_threads(model.n_threads),
     )
     return found.log_likelihood + found.log_prior, found.evaluations
+
+
+def _report(gaps: Array, converged: Array) -> dict[str, Any]:
+    return {"unconverged": int(np.count_nonzero(converged == 0)), "gap": float(gaps.max())}
 
 
 def _sweep_tol(model: CPLSA) -> float:

@@ -6,9 +6,11 @@ is not copied if it is CSR with int32 or int64 indices and float32, float64 or i
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
 from ._common.resources import resolve_threads
@@ -248,22 +250,25 @@ def project_posteriors(
     counts1, counts2 : sparse matrices or arrays of shape (n_pairs, n_words) and (n_pairs, n_words2)
         Tokens of the documents, at least 0. Those of probability zero are ignored.
     coupling : float, at least 0, or infinity
-        Lambda stays within 20 for each token of the shorter document, which moves tokens against odds of e^40. A
-        pair that needs more is not done.
+        With an infinite one, lambda stays within 20 for each token of the shorter document, which moves tokens
+        against odds of e^40. A pair that needs more is not done.
     norm : {"l1", "l2"}, default "l1"
     start : array of shape (n_pairs, n_topics) or None
         Where lambda starts. None: at zero.
     tol : float, above 0, default 2e-6
-        A pair is done when it is within this many nats for each token of the best. With an infinite coupling it is
-        done when no fractions differ by more than this, nor by more than 1e-6.
+        A pair is done when it is within this many nats for each token of the best, or within 5e-7 of the coupling:
+        then fractions are as float32 has them. With an infinite coupling it is done when no fractions differ by
+        more than this, nor by more than 1e-6. Pairs that are not done give a ``ConvergenceWarning``.
     max_iter : int, default 100
-        Evaluate a pair at most so often, and once more if the last step must be taken back.
+        Evaluate a pair at most so often, and once more if the last step must be taken back. A pair that has not
+        got there with half of them, or with 60, goes on by Newton's method in double precision.
     n_threads : int or None
 
     Returns
     -------
     lambda : float32 array of shape (n_pairs, n_topics)
-        Zero for a pair with an empty side, which is not coupled.
+        Zero for a pair with an empty side, which is not coupled. Fractions and gaps of pairs that Newton's method
+        has done are those of lambda before it was rounded to float32.
     fractions1, fractions2 : float32 arrays of shape (n_pairs, n_topics)
     gap : float64 array of shape (n_pairs,)
         ``coupling * norm(f1 - f2) - lambda @ (f1 - f2)``: the minimum is at most this much lower. With an infinite
@@ -324,6 +329,13 @@ def project_posteriors(
         ),
         threads,
     )
+    if (short := evaluations < 0).any():
+        warnings.warn(
+            f"{short.sum()} of {len(short)} pairs did not reach tol={tol:g}: their largest gap is "
+            f"{gaps[short].max():.1e}. A larger tol or max_iter may help, or a smaller coupling",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return multipliers, fractions1, fractions2, gaps, evaluations
 
 

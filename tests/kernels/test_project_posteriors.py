@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from semproj.kernels import project_posteriors
 from tests.reference import plsa as reference
 from tests.support import same_bits
-from tests.support.topics import dense, merged, paired
+from tests.support.topics import dense, harsh_pairs, merged, paired
 
 COUPLINGS = [0.5, 3, 20, 100, np.inf]
 EXACT = {"tol": 1e-7, "max_iter": 5000}
@@ -245,6 +246,66 @@ class TestCorners:
         assert ((evaluations > 0) | (true <= 1e-6 * coupling)).all()
 
 
+class TestHarshPairs:
+    """Posteriors that are certain, weights of a thousandth of a token, zeros: float32 steps lead nowhere."""
+
+    def projected(self, seed, norm, **options):
+        """The pairs that are coupled, with their tolerance and what was found."""
+        theta, phi, counts, coupling = harsh_pairs(np.random.default_rng(seed), **options)
+        found = project_posteriors(*theta, *phi, *counts, coupling, norm=norm, tol=1e-7, max_iter=2000)
+        for i in range(len(theta[0])):
+            pair = reference.HarshPair([t[i] for t in theta], phi, [n[i].toarray()[0] for n in counts])
+            if pair.coupled:
+                yield pair, coupling, 1e-7 * sum(pair.masses) + 5e-7 * coupling, [x[i] for x in found]
+
+    @pytest.mark.parametrize("norm", ["l1", "l2"])
+    def test_all_reach_their_tolerance(self, norm):
+        """Without a warning; by the duality gap of lambda in float64, but for rounding it to float32."""
+        for seed in range(60):
+            for pair, coupling, allowed, (dual, _, _, gap, evaluations) in self.projected(seed, norm):
+                assert 0 < evaluations < 1200
+                assert gap <= allowed
+                rounding = 6e-8 * np.abs(dual).max() * sum(1 / n for n in pair.masses)
+                true = pair.gap(dual.astype(np.float64), coupling, norm)
+                assert true <= 2 * allowed + (1e-6 + 2 * rounding) * coupling
+
+    @pytest.mark.parametrize(("norm", "seeds"), [("l1", range(12)), ("l2", range(3))])
+    def test_fractions(self, norm, seeds):
+        """Beside SciPy's minimum of the dual: as near as what both leave of it allows (Pinsker)."""
+        for seed in seeds:
+            pairs = self.projected(seed, norm, n=3, most_topics=5)
+            for pair, coupling, allowed, (_, first, second, gap, _) in pairs:
+                best = pair.minimised(coupling, norm)
+                left = pair.gap(best, coupling, norm)
+                assert left <= allowed, "SciPy's too"
+                for found, want, n in zip((first, second), pair.evaluate(best)[1:], pair.masses, strict=True):
+                    assert np.abs(found - want).sum() <= np.sqrt(2 * (max(gap, 0) + max(left, 0)) / n) + 2e-6
+
+    def test_any_number_of_threads(self):
+        theta, phi, counts, coupling = harsh_pairs(np.random.default_rng(7), n=64)
+        results = [
+            project_posteriors(*theta, *phi, *counts, coupling, tol=1e-7, max_iter=2000, n_threads=n)
+            for n in (1, 3)
+        ]
+        for one, three in zip(*results, strict=True):
+            assert same_bits(one, three)
+
+    def test_what_no_tilt_can_do_is_not_done(self):
+        """An infinite coupling of sides that share no topic; a finite one is as far as it goes."""
+        theta = [np.array([[1, 0]]), np.array([[0, 1]])]
+        phi, counts = np.full((2, 3), 1 / 3), np.array([[1, 2, 0]])
+        with pytest.warns(
+            ConvergenceWarning, match=r"^1 of 1 pairs did not reach tol=2e-06: their largest gap is 1"
+        ):
+            *_, gap, evaluations = project_posteriors(*theta, phi, phi, counts, counts, np.inf)
+        assert gap[0] == 1
+        assert evaluations[0] < 0
+        dual, *_, gap, evaluations = project_posteriors(*theta, phi, phi, counts, counts, 1e4)
+        assert dual.tolist() == [[1e4, -1e4]]
+        assert gap[0] == 0
+        assert evaluations[0] > 0
+
+
 class TestWork:
     def test_warm_start(self):
         """From the solution, nothing is left to do."""
@@ -268,7 +329,9 @@ class TestWork:
 
     def test_max_iter(self):
         theta, phi, counts = problem()
-        short, whole = (projected(theta, phi, counts, 20, tol=1e-6, max_iter=n) for n in (1, 5000))
+        with pytest.warns(ConvergenceWarning, match=r"^1\d of 20 pairs did not reach tol=1e-06: .*max_iter"):
+            short = projected(theta, phi, counts, 20, tol=1e-6, max_iter=1)
+        whole = projected(theta, phi, counts, 20, tol=1e-6, max_iter=5000)
         assert gaps(theta, phi, counts, short[0], 20).max() > 100 * gaps(theta, phi, counts, whole[0], 20).max()
         assert (whole[4] > 0).all()
         assert (short[4] < 0).sum() > 10, "told apart by their sign"

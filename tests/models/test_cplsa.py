@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from semproj import CPLSA, JPLSA, PLSA
 from semproj.kernels import project_posteriors
@@ -62,6 +63,21 @@ class TestAgainstTheReference:
         assert_close(model, theta, phi, EXACTLY if coupling == np.inf else TOLERANCE)
         np.testing.assert_allclose(model.objective_, history, rtol=1e-5)
         assert_distributions(model)
+
+    @pytest.mark.parametrize("norm", ["l1", "l2"])
+    def test_tokens_that_are_sure_of_their_topics(self, norm):
+        """Hardly any words: posteriors move all at once, from where their curvature says nothing of it."""
+        first, second = np.zeros((6, 4)), np.zeros((6, 6))
+        first[3, 2], first[5, 1] = 0.25, 17
+        second[2, 0], second[4, 3], second[5, 2] = 0.25, 17, 17
+        options = {"coupling": 5, "norm": norm}
+        precise = {"projection_tol": 1e-7, "max_projection_iter": 2000}
+        model = make(CPLSA, n_components=3, vocabulary="separate", max_iter=4, **options, **precise)
+        model.fit([first, second])
+        counts, blocks = reference.placed([first, second], "separate")
+        theta, phi, history = reference.coupled_fit(tuple(counts), 3, 4, **PRIORS, **options, blocks=blocks)
+        assert_close(model, theta, phi, EXACTLY)
+        np.testing.assert_allclose(model.objective_, history, rtol=1e-5)
 
     @pytest.mark.parametrize("n_topics", [2, 17, 100])
     def test_one_sweep_of_any_width(self, n_topics):
@@ -204,7 +220,14 @@ class TestProjectionReports:
     def test_not_converged(self):
         """One step is not enough: it is reported, and the gap tells."""
         views = views_of("shared", n=40)
-        short = make(CPLSA, coupling=np.inf, max_iter=2, projection_tol=1e-7, max_projection_iter=1).fit(views)
+        short = make(CPLSA, coupling=np.inf, max_iter=2, projection_tol=1e-7, max_projection_iter=1)
+        told = r"^37 of 40 pairs did not reach projection_tol, in 3 of 3 rounds .* is 1\.0e\+00\. .*max_projection"
+        with pytest.warns(ConvergenceWarning, match=told) as warnings:
+            short.fit(views)
+        assert len(warnings) == 1, "not one for each sweep"
+        assert warnings[0].filename == __file__
+        with pytest.warns(ConvergenceWarning, match="^37 of 40 pairs"):
+            short.objective(views)
         whole = make(CPLSA, coupling=np.inf, max_iter=2, projection_tol=1e-7, max_projection_iter=2000).fit(views)
         assert short.gaps_.max() > 1e-3 > 1e-6 >= whole.gaps_.max()
         assert short.projection_[-1]["unconverged"] > 20

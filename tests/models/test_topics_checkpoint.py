@@ -42,6 +42,7 @@ class TestResumed:
         assert_same_fit(make(cls, checkpoint=path).fit(wide), make(cls).fit(X))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_warm_dual_variables_are_in_the_checkpoint(path):
     """A projection that is cut short depends on where it starts."""
     X = data_of(CPLSA)

@@ -13,7 +13,17 @@ from sklearn.exceptions import NotFittedError
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
 from tests.support import same_bits
-from tests.support.topics import assert_same_fit, corpus, data_of, documents, make, merged, of_vocabulary, paired
+from tests.support.topics import (
+    assert_distributions,
+    assert_same_fit,
+    corpus,
+    data_of,
+    documents,
+    make,
+    merged,
+    of_vocabulary,
+    paired,
+)
 
 CLASSES = [PLSA, JPLSA, CPLSA]
 
@@ -121,6 +131,47 @@ def test_counts_that_float32_cannot_follow():
     with pytest.raises(ValueError, match=r"^X: the objective is nan in sweep 1; values are too large"):
         model.fit([x * 1e30 for x in views])
     assert_same_fit(model, before)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_too_small_for_float32(cls, dtype):
+    """One is enough, even if the cast would make it zero: an error everywhere, and the fit before stays."""
+    X = data_of(cls)
+    model = make(cls, alpha=1, beta=1).fit(X)
+    before = pickle.loads(pickle.dumps(model))
+    small = (X[0] if isinstance(X, list) else X).astype(dtype)
+    small.data[3] = 1e-40 if dtype == np.float32 else 1e-60
+    views = [small, X[1]] if isinstance(X, list) else small
+    for call, name in (
+        (lambda: model.fit(views), r"X(\[0\])?"),
+        (lambda: model.objective(views), r"X(\[0\])?"),
+        (lambda: model.transform(small), "X"),
+        (lambda: model.perplexity(small), "X"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"^{name}: contains values that are too small for float32, expected 0 or"
+        ):
+            call()
+    assert_same_fit(model, before)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_scale_is_nothing_without_priors(cls):
+    """Documents of counts of 1e-28 have the mixtures of those of 1, and a fit is of distributions."""
+    X = data_of(cls, corners=False)
+    options = {
+        "alpha": 1,
+        "beta": 1,
+        "init": "random",
+        "random_state": 0,
+        **({"coupling": 0} if cls is CPLSA else {}),
+    }
+    scaled = [x * 1e-28 for x in X] if isinstance(X, list) else X * 1e-28
+    model, small = make(cls, **options).fit(X), make(cls, **options).fit(scaled)
+    assert_distributions(small)
+    for theta, other in zip(transformed(model, X), transformed(model, scaled), strict=True):
+        np.testing.assert_allclose(theta, other, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])

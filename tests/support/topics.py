@@ -92,6 +92,37 @@ def of_vocabulary(views: list[sp.csr_matrix], vocabulary: str) -> list[sp.csr_ma
     return merged(views) if vocabulary == "shared" else views
 
 
+def sharp_rows(rng: np.random.Generator, n: int, width: int) -> np.ndarray:
+    """Distributions of all kinds: with zeros, with parts of 1e-30, over thirty orders of magnitude."""
+    rows = rng.dirichlet(np.full(width, rng.choice([0.02, 0.1, 1.0, 5.0])), n)
+    chosen, kind = rng.random((n, width)) < 0.4, rng.integers(5)
+    if kind in (1, 2):
+        rows[chosen] = 0 if kind == 1 else 1e-30
+    elif kind == 3:
+        rows = np.where(chosen, 10 ** rng.uniform(-30, 0, rows.shape), rows)
+    elif kind == 4:
+        rows += 1e-6
+    rows[rows.sum(axis=1) <= 0] = 1
+    return (rows / rows.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def harsh_counts(rng: np.random.Generator, n: int, width: int) -> sp.csr_matrix:
+    """Weights of tokens from a thousandth to a thousand, and empty documents."""
+    counts = (
+        10 ** rng.uniform(-3, 3, (n, width)) if rng.random() < 0.5 else rng.choice([0.25, 1, 17, 300], (n, width))
+    )
+    return sp.csr_matrix((counts * (rng.random((n, width)) < rng.choice([0.2, 0.5, 1]))).astype(np.float32))
+
+
+def harsh_pairs(rng: np.random.Generator, n: int = 8, most_topics: int = 60) -> tuple[Any, Any, Any, float]:
+    """Mixtures, topics and counts of both sides of pairs, and a coupling of 1e-3 to 1e4."""
+    n_topics = int(rng.choice([t for t in (1, 2, 3, 5, 8, 20, 60) if t <= most_topics]))
+    widths = [int(rng.integers(1, 12)) for _ in range(2)]
+    theta = [sharp_rows(rng, n, n_topics) for _ in widths]
+    phi = [sharp_rows(rng, n_topics, width) for width in widths]
+    return theta, phi, [harsh_counts(rng, n, width) for width in widths], float(10 ** rng.uniform(-3, 4))
+
+
 def make(cls: type = PLSA, **changes: Any) -> Any:
     """A small model that runs all its sweeps, with these parameters changed."""
     options = {"n_components": 4, "max_iter": 7, "tol": 0.0, "fold_in_iter": 10, **PRIORS}

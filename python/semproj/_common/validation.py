@@ -200,14 +200,20 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
     return result
 
 
+_LEAST_COUNT = 1e-30  # its share of one among 1e7 topics is still a normal number of float32
+
+
 def as_counts(x: Any, name: str = "X") -> Any:
-    """Token weights as CSR: float32, at least 0, int32 indices, no zeros stored. Copies only if it must."""
+    """Token weights as CSR: float32, at least 1e-30, int32 indices, no zeros stored. Copies only if it must."""
     data = x.data
     if len(data) and not (data.min() >= 0 and data.max() < np.inf):
         check_finite(data, name)
         raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
     if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
         raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
+    if len(data) and data.min() < _LEAST_COUNT and (smallest := data[data > 0].min(initial=np.inf)) < _LEAST_COUNT:
+        what = f"expected 0 or at least {_LEAST_COUNT:g}, got {smallest:g}"
+        raise ValueError(f"{name}: contains values that are too small for float32, {what}; scale it up")
     if x.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
     if data.dtype != np.float32:
