@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..kernels import Projection, project
+from .layouts import layouts, numbers
 from .persistence import Persistent, saveable
 from .types import Array
 from .validation import check_out, check_sparse, without_duplicates
@@ -141,8 +142,8 @@ class LinearModel(RowTransformer):
 class ViewProjection(LinearModel):
     """Projects one view of a multi-view model, which fits it."""
 
-    _arrays = ("components_",)
-    _scalars = ("n_features_in_",)
+    _arrays = layouts(components_="T k p")
+    _scalars = numbers(n_features_in_="p")
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
