@@ -240,8 +240,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def _set_state(self, arrays: dict[str, npt.NDArray[Any]], scalars: dict[str, int]) -> None:
         check_numbers(self._scalars, scalars, check_arrays(self._arrays, arrays))
         terms, offsets, counts = (arrays[name] for name in self._arrays)
-        check_strings(terms, offsets)
         vocabulary = _core.Vocabulary(terms, offsets)
+        check_strings(terms, offsets)
         if len(counts) != len(vocabulary):
             raise ValueError(f"term_counts: expected {len(vocabulary)}, got {len(counts)}")
         self._adopt(vocabulary, counts, scalars["n_documents_"], scalars["n_tokens_"])
