@@ -214,7 +214,8 @@ def write_file(path: str | os.PathLike[str], arrays: Arrays, description: dict[s
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     """Load a model saved by ``save``.
 
-    Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it.
+    Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it. The file
+    may be replaced or removed meanwhile, but must not be written into: ``save`` never does.
 
     Parameters
     ----------
