@@ -34,6 +34,9 @@ AlignedSentences align(const py::array& source_starts, const py::array& source_l
   if (source.starts.size() != target.starts.size()) {
     throw py::value_error("target_starts: expected as many documents as source_starts has");
   }
+  if (band < 1 || band > std::numeric_limits<int32_t>::max()) {
+    throw py::value_error("band: expected at least 1 and less than 2**31");
+  }
   std::vector<std::vector<Bead>> beads;
   {
     const py::gil_scoped_release release;

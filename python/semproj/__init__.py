@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from . import alignment, kernels, metrics, retrieval, tasks
 from ._common.config import show_config
-from ._common.persistence import SavedModelError, load
+from ._common.persistence import load
+from ._common.tensorfile import SavedModelError
 from ._core import __version__
 from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
 from .cca import CCA

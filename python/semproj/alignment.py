@@ -152,6 +152,7 @@ def align_sentences(
         raise ValueError(f"target_documents: expected {len(source)} like source_documents, got {len(target)}")
     if ratio is None:
         ratio = _usual_ratio(source, target)
+    band = min(band, max([1, *map(len, source), *map(len, target)]))  # a wider one would not see more
     found = _core.align_lengths(
         *_lengths(source), *_lengths(target), ratio, variance, skip_probability, band, threads
     )

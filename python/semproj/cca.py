@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._common.base import ViewProjection, oriented, progress_bar, warn_not_converged
+from ._common.layouts import layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
@@ -70,8 +71,12 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     array([1., 1., 1.])
     """
 
-    _arrays = ("_components", "eigenvalues_", "residuals_")
-    _scalars = ("_widths", "converged_", "n_iter_", "solver_")
+    _arrays = layouts(
+        _components="T k p",
+        eigenvalues_="T k",
+        residuals_="f8 k",
+    )
+    _scalars = numbers(_widths=list, converged_=bool, n_iter_=int, solver_=str)
 
     def __init__(
         self,
@@ -100,7 +105,6 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             Row i of each is the same document.
         """
         self._check_parameters()
-        check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X, shared_columns=False)
         rank = self._checked_rank(views)
         solver, size = self._choose_solver(views, rank)
@@ -149,11 +153,19 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         return self.views_[view].transform(X)
 
     def _restored(self) -> None:
+        if not all(type(width) is int and width > 0 for width in self._widths):
+            raise ValueError("_widths: expected the numbers of columns of views")
+        if sum(self._widths) != self._components.shape[1]:
+            raise ValueError("_widths: expected as many columns as components have")
         ends = np.cumsum(self._widths)
         self.views_ = [
             ViewProjection(self.n_threads)._set(np.ascontiguousarray(self._components[:, end - width : end]))
             for end, width in zip(ends, self._widths, strict=True)
         ]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.solver, "solver", SOLVERS)
 
     def _checked_rank(self, views: list[Any]) -> int:
         largest = min(views[0].shape[0], *(view.shape[1] for view in views))

@@ -129,6 +129,10 @@ class CLLSI(LSA):
 
     def _restored(self) -> None:
         self.weighting_ = getattr(self, "weighting_", None)  # a part that is None is not in the file
+        if self.weighting_ is not None and not isinstance(self.weighting_, TermWeighting):
+            raise ValueError(f"weighting_: expected a term weighting, got {type(self.weighting_).__name__}")
+        if self.weighting_ is not None and len(self.weighting_.term_weight_) != self.n_features_in_:
+            raise ValueError(f"weighting_: expected weights of {self.n_features_in_} terms")
         if isinstance(self.weighting, str) and self.weighting == "weighting_":
             self.weighting = clone(self.weighting_)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse as sp
 
 from . import _core
+from ._common.layouts import check_arrays, check_numbers
 from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.resources import resolve_threads
 from ._common.types import Array
@@ -21,6 +22,11 @@ from .weighting import TermWeighting, TfIdf
 __all__ = ["ContextSpace", "count_contexts"]
 
 _CHUNK = 1 << 20  # how many words a product has, about
+_SAVED = {
+    "words": "u1 TEXT",
+    "word_offsets": "i8 offsets",
+    "vectors": "f4 words k",
+}
 
 
 class ContextSpace(Persistent):
@@ -129,6 +135,7 @@ class ContextSpace(Persistent):
         return {"words": words, "word_offsets": offsets, "vectors": self.vectors}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        check_numbers({}, scalars, check_arrays(_SAVED, arrays))
         self.words = unpack_strings(arrays["words"], arrays["word_offsets"])
         self.vectors, self.vocabulary = check_words(self.words, arrays["vectors"], np.float32, copy=False)
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
+from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads
 from ._common.topic_sweeps import Documents, first_parameters, fitted_words, saved_parameters, topic_identity
 from ._common.topics import AlignedTopicModel, words_of_views
@@ -102,8 +103,8 @@ callback, random_state, n_threads, progress
     True
     """
 
-    _arrays = (*AlignedTopicModel._arrays, "gaps_")
-    _scalars = (*AlignedTopicModel._scalars, "projection_")
+    _arrays = layouts(AlignedTopicModel._arrays, gaps_="f8 pairs")
+    _scalars = numbers(AlignedTopicModel._scalars, projection_=list)
 
     def __init__(
         self,
@@ -246,9 +247,17 @@ class _CoupledSweeps(Sweeps):
             words, theta = first_parameters(self._model, self._documents)
             self._pairs = _Pairs.unprojected(theta, np.zeros((len(theta) // 2, theta.shape[1]), np.float32))
         else:
-            words, _ = saved_parameters(saved)
+            n_pairs = self._documents.counts.shape[0] // 2
+            words, _ = saved_parameters(
+                saved,
+                self._model,
+                self._documents,
+                multipliers=(np.float32, (n_pairs, int(self._model.n_components))),
+                gaps=(np.float64, (n_pairs,)),
+                converged=(np.uint8, (n_pairs,)),
+            )
             self._pairs = _Pairs(**saved[0])
-            self._records = list(saved[1]["projection"])
+            self._records = [dict(each) for each in saved[1]["projection"]]
         self._words = _core.TopicWords(words, self._n_threads)
         del words  # a table less in memory
         self._corpus = self._documents.corpus(int(self._model.n_components), self._n_threads)

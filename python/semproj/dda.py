@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._common.base import LinearModel, oriented, progress_bar, unit_rows, warn_not_converged
+from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
@@ -68,8 +69,12 @@ class DDA(Eigensolving, LinearModel):
     ([0, 1, 0, 1], (3, 2))
     """
 
-    _arrays = ("components_", "eigenvalues_", "groups_")
-    _scalars = ("n_features_in_",)
+    _arrays = layouts(
+        components_="T k p",
+        eigenvalues_="T k",
+        groups_="i4 p",
+    )
+    _scalars = numbers(n_features_in_="p")
 
     def __init__(
         self,
@@ -100,9 +105,6 @@ class DDA(Eigensolving, LinearModel):
             Weighted rows, one matrix per language, as for :class:`semproj.OPCA`.
         """
         self._check_parameters()
-        check_integer(self.group_size, "group_size", low=1)
-        if self.group_components is not None:
-            check_integer(self.group_components, "group_components", low=1)
         views = weighted_views(X)
         key = seed_key(self.random_state)
         with single_threaded_blas():
@@ -130,6 +132,12 @@ class DDA(Eigensolving, LinearModel):
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer(self.group_size, "group_size", low=1)
+        if self.group_components is not None:
+            check_integer(self.group_components, "group_components", low=1)
 
     def _groups(self, views: list[Any], key: int) -> list[Array]:
         """The columns of each group."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_converged
+from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_choice, keeps_previous_fit, seed_key
@@ -79,16 +80,14 @@ class LSA(LinearModel):
            [0., 0.]])
     """
 
-    _arrays = (
-        "components_",
-        "singular_values_",
-        "explained_variance_",
-        "explained_variance_ratio_",
-        "residuals_",
-        "mean_",
-        "_column_mean",
+    _arrays = layouts(
+        components_="T k p",
+        **dict.fromkeys(("singular_values_", "explained_variance_", "explained_variance_ratio_"), "T k"),
+        residuals_="f8 k",
+        mean_="T p ?",
+        _column_mean="f8 p",
     )
-    _scalars = ("n_features_in_", "n_samples_seen_", "n_iter_", "_sum_of_squares")
+    _scalars = numbers(n_features_in_="p", n_samples_seen_=int, n_iter_=None, _sum_of_squares=float)
 
     def __init__(
         self,

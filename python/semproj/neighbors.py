@@ -9,12 +9,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._common.persistence import Arrays, Persistent
+from ._common.layouts import layouts, numbers
+from ._common.persistence import Persistent
+from ._common.tensorfile import Arrays
 from ._common.types import Array
-from ._common.validation import check_finite, check_integer, keeps_previous_fit
+from ._common.validation import check_finite, check_integer, check_range, keeps_previous_fit
 from .retrieval import Metric, as_rows, check_metric, top_k
 
 __all__ = ["NearestNeighborClassifier"]
+
+
+_WIDEST = 4096  # characters of a label's dtype in a file, unless a label is longer
 
 
 class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,8 +60,8 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     array(['sport', 'trade'], dtype='<U5')
     """
 
-    _arrays = ("vectors_", "codes_")
-    _scalars = ("n_features_in_",)
+    _arrays = layouts(vectors_="f4 n p", codes_="i8 n")
+    _scalars = numbers(n_features_in_="p")
 
     def __init__(self, n_neighbors: int = 1, metric: Metric = "cosine", n_threads: int | None = None) -> None:
         self.n_neighbors, self.metric, self.n_threads = n_neighbors, metric, n_threads
@@ -72,8 +77,8 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
         y : array-like of shape (n_samples,)
             Labels: strings, integers or booleans.
         """
-        metric = check_metric(self.metric)
-        n_neighbors = check_integer(self.n_neighbors, "n_neighbors", low=1)
+        self._check_parameters()
+        metric, n_neighbors = check_metric(self.metric), int(self.n_neighbors)
         X, y = validate_data(self, X, y, dtype=(np.float32, np.float64))
         check_classification_targets(y)
         if n_neighbors > len(X):
@@ -113,9 +118,21 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
 
     def _set_state(self, arrays: Arrays, scalars: dict[str, Any]) -> None:
         scalars = dict(scalars)
-        self.classes_ = np.array(scalars.pop("classes"), dtype=np.dtype(scalars.pop("classes_dtype")))
+        self.classes_ = _labels(scalars.pop("classes"), np.dtype(scalars.pop("classes_dtype")))
         super()._set_state(arrays, scalars)
-        if self.vectors_.shape != (len(self.codes_), self.n_features_in_):
-            raise ValueError("vectors and labels do not belong together")
-        if len(self.codes_) == 0 or not 0 <= self.codes_.min() <= self.codes_.max() < len(self.classes_):
-            raise ValueError("labels are out of range")
+        check_range(self.codes_, len(self.classes_), "codes_")
+        check_integer(self.n_neighbors, "n_neighbors", low=1, high=len(self.codes_))
+
+    def _check_parameters(self) -> None:
+        check_metric(self.metric)
+        check_integer(self.n_neighbors, "n_neighbors", low=1)
+
+
+def _labels(labels: Any, dtype: np.dtype[Any]) -> Array:
+    """The labels of a file. One that is wider than any of them may be too wide for memory."""
+    if not isinstance(labels, list) or not all(isinstance(label, (str, int, float)) for label in labels):
+        raise ValueError("classes: expected a list of labels")
+    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+    if dtype.kind not in "OUbiuf" or dtype.itemsize > 4 * max(longest, _WIDEST):
+        raise ValueError(f"classes_dtype: expected that of labels, got {dtype}")
+    return np.array(labels, dtype)

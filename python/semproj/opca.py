@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.layouts import layouts, numbers
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
@@ -86,8 +87,12 @@ class OPCA(Eigensolving, LinearModel):
     1.0
     """
 
-    _arrays = ("components_", "eigenvalues_", "residuals_")
-    _scalars = ("converged_", "n_iter_", "solver_", "n_features_in_")
+    _arrays = layouts(
+        components_="T k p",
+        eigenvalues_="T k",
+        residuals_="f8 k",
+    )
+    _scalars = numbers(converged_=bool, n_iter_=int, solver_=str, n_features_in_="p")
 
     def __init__(
         self,
@@ -117,7 +122,6 @@ class OPCA(Eigensolving, LinearModel):
             share has one column.
         """
         self._check_parameters()
-        check_choice(self.solver, "solver", SOLVERS)
         views = weighted_views(X)
         n, p = views[0].shape
         if self.n_components > min(len(views) * n, p):
@@ -140,6 +144,10 @@ class OPCA(Eigensolving, LinearModel):
         """Fit, then project each language's documents: ``[transform(x) for x in X]``."""
         self.fit(X)
         return [self.transform(x) for x in X]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.solver, "solver", SOLVERS)
 
     def _solve(self, views: list[Any], noise: Any, rank: int) -> None:
         threads = resolve_threads(self.n_threads)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ._common.layouts import layouts, numbers
 from ._common.types import Array
 from ._common.validation import check_choice, check_integer, check_real, keeps_previous_fit
 from ._common.words import SimilarityModel, cosines
@@ -158,8 +159,13 @@ class PILSA(SimilarityModel):
     ['acrimony', 'rancor']
     """
 
-    _arrays = ("word_vectors_", "word_norms_", "singular_values_", "residuals_")
-    _scalars = ("n_iter_",)
+    _arrays = layouts(
+        word_vectors_="T words k",
+        word_norms_="f8 words",
+        singular_values_="T k",
+        residuals_="f8 k",
+    )
+    _scalars = numbers(n_iter_=int)
 
     def __init__(
         self,
@@ -190,8 +196,8 @@ class PILSA(SimilarityModel):
         ----------
         thesaurus : Thesaurus
         """
-        power = check_real(self.power, "power", low=0)
-        dtype = np.dtype(check_choice(self.dtype, "dtype", ("float32", "float64")))
+        self._check_parameters()
+        power, dtype = float(self.power), np.dtype(self.dtype)
         W = signed_tfidf(thesaurus, self.weights, row_scaling=self.row_scaling, dtype=dtype)
         check_integer(self.n_components, "n_components", low=1, high=min(W.shape))
         if not W.data.any():
@@ -295,6 +301,11 @@ class PILSA(SimilarityModel):
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:
         return cosines(self.word_vectors_[rows], self.word_vectors_[columns])
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_real(self.power, "power", low=0)
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters = super()._get_parameters_to_save()

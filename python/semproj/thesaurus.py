@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ._common.files import Problem
-from ._common.persistence import Persistent, pack_strings, unpack_strings
+from ._common.persistence import Persistent, pack_csr, pack_strings, unpack_csr, unpack_strings
 from ._common.types import Array
 from ._common.validation import as_csr, check_choice, check_finite, check_real, check_sparse, without_duplicates
 from ._common.words import UnknownWordError, find_word, normal_word
@@ -170,20 +170,22 @@ class Thesaurus(Persistent):
         state["words"], state["word_offsets"] = pack_strings(self.words)
         state["entries"], state["entry_offsets"] = pack_strings(self.entries)
         for i, matrix in enumerate(self.relations.values()):
-            for part in ("data", "indices", "indptr"):
-                state[f"relation_{i}_{part}"] = getattr(matrix, part)
+            state |= pack_csr(matrix, f"relation_{i}_")
         return state
 
     def _get_scalars(self) -> dict[str, Any]:
         return {"relations": list(self.relations), "problems": [list(problem) for problem in self.problems]}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        if len(arrays) != 4 + 3 * len(scalars["relations"]):
+            raise ValueError("expected words, entries, and a matrix for each relation")
         words = unpack_strings(arrays["words"], arrays["word_offsets"])
         entries = unpack_strings(arrays["entries"], arrays["entry_offsets"])
-        relations = {}
+        shape, relations = (len(entries), len(words)), {}
         for i, name in enumerate(scalars["relations"]):
-            parts = tuple(arrays[f"relation_{i}_{part}"] for part in ("data", "indices", "indptr"))
-            relations[name] = sp.csr_matrix(parts, shape=(len(entries), len(words)), copy=False)
+            if not isinstance(name, str):
+                raise ValueError("relations: expected names")
+            relations[name] = unpack_csr(arrays, f"relation_{i}_", shape)
         self.__dict__.clear()
         Thesaurus.__init__(self, words, entries, relations, [Problem(*each) for each in scalars["problems"]])
 

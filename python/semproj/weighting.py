@@ -11,10 +11,18 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
+from ._common.layouts import Numbers, layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import check_real, check_sparse, core_csr, keeps_previous_fit, without_duplicates
+from ._common.validation import (
+    check_positive,
+    check_real,
+    check_sparse,
+    core_csr,
+    keeps_previous_fit,
+    without_duplicates,
+)
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
@@ -33,10 +41,10 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         The part of the weight that depends on the term alone.
     """
 
-    _arrays = ("document_frequency_", "term_weight_")
+    _arrays = layouts(document_frequency_="i8 P", term_weight_="f8 P")
     _formula: str  # what the kernels call the weight
     _kernel_checks = True  # the kernel checks indices and signs while it weights
-    _scalars: tuple[str, ...] = ("n_documents_", "n_features_in_")
+    _scalars: Numbers = numbers(n_documents_=int, n_features_in_="P")
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
@@ -179,7 +187,7 @@ class BM25(TermWeighting):
     """
 
     _formula = "bm25"
-    _scalars = (*TermWeighting._scalars, "mean_length_")
+    _scalars = numbers(TermWeighting._scalars, mean_length_=float)
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, n_threads: int | None = None) -> None:
         super().__init__(n_threads)
@@ -188,6 +196,9 @@ class BM25(TermWeighting):
     def _check_parameters(self) -> None:
         check_real(self.k1, "k1", low=0)
         check_real(self.b, "b", low=0, high=1)
+
+    def _restored(self) -> None:
+        check_positive(self.mean_length_, "mean_length_")
 
     def _fit_lengths(self, X: Any) -> None:
         total = float(X.data.sum(dtype=np.float64))

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._common.base import progress_bar
 from ._common.fitting import has_converged
-from ._common.persistence import Persistent
+from ._common.layouts import layouts, numbers
+from ._common.persistence import Persistent, pack_csr, unpack_csr
 from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import (
     as_csr,
     check_integer,
     check_real,
-    check_sparse,
     core_csr,
     keeps_previous_fit,
     scipy_csr,
@@ -121,8 +121,12 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
     """
 
     _parts = ("source_counter_", "target_counter_")
-    _arrays = ("model1_log_likelihood_", "hmm_log_likelihood_", "jump_weights_")
-    _scalars = ("n_pairs_", "n_skipped_", "n_cells_", "n_features_in_")
+    _arrays = layouts(
+        model1_log_likelihood_="f8 MODEL1",
+        hmm_log_likelihood_="f8 HMM",
+        jump_weights_="f8 jumps",
+    )
+    _scalars = numbers(n_pairs_=int, n_skipped_=int, n_cells_=int, n_features_in_=int)
 
     def __init__(
         self,
@@ -315,9 +319,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         return parameters
 
     def _get_state(self) -> dict[str, Array]:
-        matrix = self.translation_
-        parts = {f"translation_{name}": getattr(matrix, name) for name in ("indptr", "indices", "data")}
-        return {**super()._get_state(), **parts}
+        return {**super()._get_state(), **pack_csr(self.translation_, "translation_")}
 
     def _get_scalars(self) -> dict[str, Any]:
         shared = self.source_counter_ is self.target_counter_
@@ -325,17 +327,23 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         arrays, scalars = dict(arrays), dict(scalars)
-        matrix = [arrays.pop(f"translation_{name}") for name in ("data", "indices", "indptr")]
-        shape = (scalars["n_features_in_"], scalars.pop("n_terms_out"))
+        self.translation_ = unpack_csr(
+            {name: arrays.pop(name) for name in list(arrays) if name.startswith("translation_")},
+            "translation_",
+            (scalars["n_features_in_"], scalars.pop("n_terms_out")),
+        )
         self._shared = bool(scalars.pop("shared"))
         super()._set_state(arrays, scalars)
-        self.translation_ = sp.csr_matrix(tuple(matrix), shape=shape, copy=False)
-        check_sparse(self.translation_, "translation_")
 
     def _restored(self) -> None:
         shared = self.__dict__.pop("_shared")
         if shared:
             self.target_counter_ = self.source_counter_
+        for counter, width in zip(
+            (self.source_counter_, self.target_counter_), self.translation_.shape, strict=True
+        ):
+            if not isinstance(counter, TermCounter) or len(counter.term_counts_) != width:
+                raise ValueError("translation_: expected terms of the counters")
         if self.counter is None:
             return
         fitted, name = self.counter.split()

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._common.base import RowTransformer, flip_signs
-from ._common.checkpoint import rows_identity, seed_identity
+from ._common.checkpoint import check_state, rows_identity, seed_identity
 from ._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
+from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_integer, check_real, keeps_previous_fit, seed_key
@@ -87,8 +88,8 @@ class WTMF(RowTransformer):
     True
     """
 
-    _arrays = ("word_vectors_", "objective_")
-    _scalars = ("n_features_in_", "n_iter_")
+    _arrays = layouts(word_vectors_="T p k", objective_="f8 sweeps")
+    _scalars = numbers(n_features_in_="p", n_iter_="sweeps")
 
     word_vectors_: Array
     sentence_vectors_: Array
@@ -224,8 +225,10 @@ class _HalfSweeps(Sweeps):
         }
 
     def start(self, saved: State | None) -> None:
-        first = self._first_words()
-        self._words = first if saved is None else saved[0]["words"]
+        self._words = self._first_words()
+        if saved is not None:
+            check_state(saved[0], {"words": (self._words.dtype, self._words.shape)})
+            self._words = saved[0]["words"]
         self._by_word = self._X.T.tocsr()
         self._sentences = np.empty((self._X.shape[0], self._words.shape[1]), self._words.dtype)
         self._from_words = _solver_of(self._model, self._words)

@@ -1,12 +1,9 @@
-"""Files: whole, damaged, foreign, from earlier versions; and how they are written."""
+"""Files: whole, damaged, foreign, from earlier versions."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +15,7 @@ import semproj as sj
 from semproj import SavedModelError, load
 from tests.saved.fixtures import FOLDER, MODELS, QUERY, TEXTS, vectors
 from tests.support import random_counts, same_bits
+from tests.support.saving import join, split
 
 X = random_counts(60, 40, 0.2, dtype=np.float64)
 
@@ -27,17 +25,6 @@ def saved(tmp_path):
     path = tmp_path / "model.safetensors"
     sj.LSA(3, center=True, random_state=0).fit(X).save(path)
     return path
-
-
-def split(path: Path) -> tuple[dict, bytes]:
-    raw = path.read_bytes()
-    length = struct.unpack("<Q", raw[:8])[0]
-    return json.loads(raw[8 : 8 + length]), raw[8 + length :]
-
-
-def join(path: Path, header: object, data: bytes) -> None:
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 class TestEarlierVersions:
@@ -369,62 +356,10 @@ class TestForeign:
         assert issubclass(SavedModelError, ValueError)
 
 
-class TestWriting:
-    def test_replaced_in_one_step(self, saved):
-        before = os.stat(saved).st_ino
-        sj.LSA(2, random_state=0).fit(X).save(saved)
-        assert load(saved).n_components == 2
-        assert os.stat(saved).st_ino != before
-        assert [p.name for p in saved.parent.iterdir()] == [saved.name]
-
-    @pytest.mark.parametrize("where", ["save_file", "fsync", "replace"])
-    @pytest.mark.parametrize("error", [OSError("no space"), KeyboardInterrupt()], ids=["full", "ctrl-c"])
-    def test_failing_save_leaves_the_old_file(self, saved, monkeypatch, where, error):
-        before = saved.read_bytes()
-
-        def fail(*args, **kwargs):
-            raise error
-
-        if where == "save_file":
-            monkeypatch.setattr("safetensors.numpy.save_file", fail)
-        else:
-            monkeypatch.setattr(os, where, fail)
-        with pytest.raises(type(error)):
-            sj.LSA(2, random_state=0).fit(X).save(saved)
-        monkeypatch.undo()
-        assert saved.read_bytes() == before
-        assert [p.name for p in saved.parent.iterdir()] == [saved.name]
-
-    def test_unsavable_parameter_leaves_the_old_file(self, saved):
-        before = saved.read_bytes()
-        model = sj.LSA(2, random_state=0).fit(X)
-        model.tol = object()
-        with pytest.raises(TypeError, match="tol"):
-            model.save(saved)
-        assert saved.read_bytes() == before
-
-    def test_folder_that_does_not_exist(self, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            sj.LogTfIdf().fit(X).save(tmp_path / "no" / "model")
-
-    def test_onto_a_folder(self, tmp_path):
-        (tmp_path / "folder").mkdir()
-        with pytest.raises(OSError, match="folder"):
-            sj.LogTfIdf().fit(X).save(tmp_path / "folder")
-        assert [p.name for p in tmp_path.iterdir()] == ["folder"]
-
-    def test_permissions_are_the_usual_ones(self, tmp_path):
-        old = os.umask(0o027)
-        try:
-            sj.LogTfIdf().fit(X).save(tmp_path / "m")
-        finally:
-            os.umask(old)
-        assert stat.S_IMODE(os.stat(tmp_path / "m").st_mode) == 0o640
-
-
 def test_no_features(tmp_path):
     """Arrays without elements come back too."""
     model = sj.LogTfIdf().fit(sp.csr_matrix((3, 4), dtype=np.int32))
-    model.term_weight_ = model.term_weight_[:0]
+    model.term_weight_, model.document_frequency_ = model.term_weight_[:0], model.document_frequency_[:0]
+    model.n_features_in_ = 0
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").term_weight_.shape == (0,)

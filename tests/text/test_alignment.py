@@ -142,3 +142,22 @@ def test_the_binding_checks_offsets():
     for bad in ([0, 3], [1, 2], [0, 5, 2]):
         with pytest.raises(ValueError, match="offsets"):
             _core.align_lengths(np.array(bad, np.int64), lengths, starts, lengths, 1.0, 6.8, 0.01, 4, 1)
+
+
+@pytest.mark.parametrize(
+    "band", [3, 2**31, 2**62, 2**63, 10**400], ids=["all", "2**31", "2**62", "2**63", "10**400"]
+)
+def test_a_band_wider_than_all_documents_is_the_whole(band):
+    source = ["One short sentence. Then one that is much longer than it. The end."]
+    target = ["Una frase corta. Luego una que es mucho más larga que ella. Fin."]
+    found, usual = (align_sentences(source, target, **options) for options in ({"band": band}, {}))
+    assert found.beads.tolist() == usual.beads.tolist()
+    assert found.scores.tolist() == usual.scores.tolist()
+    assert len(align_sentences([], [], band=band)) == 0
+    assert len(align_sentences([[]], [[]], band=band)) == 0
+
+
+@pytest.mark.parametrize("band", [-1, 0, 2**31, 2**62])
+def test_kernel_refuses_bands_that_overflow(band):
+    with pytest.raises(ValueError, match="band: expected at least 1"):
+        align([[3, 4, 5]], [[3, 4, 5]], band=band)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from ..kernels import Projection, project
+from .layouts import layouts, numbers
 from .persistence import Persistent, saveable
 from .resources import single_threaded_blas
 from .types import Array
@@ -157,8 +158,8 @@ class LinearModel(RowTransformer):
 class ViewProjection(LinearModel):
     """Projects one view of a multi-view model, which fits it."""
 
-    _arrays = ("components_",)
-    _scalars = ("n_features_in_",)
+    _arrays = layouts(components_="T k p")
+    _scalars = numbers(n_features_in_="p")
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .persistence import SavedModelError, checksum, read_file, write_file
+from .layouts import check_arrays
+from .persistence import checksum, read_file, write_file
+from .tensorfile import SavedModelError
 from .types import Array
-from .validation import seed_key
+from .validation import check_finite, seed_key
 
 FORMAT = 2  # of what the loop keeps: a file of another format belongs to another fit
 
@@ -32,6 +35,16 @@ def rows_identity(X: Any) -> list[int]:
     return [*X.shape, offsets, columns, checksum(X.data)]
 
 
+def check_state(arrays: dict[str, Array], expected: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Check the arrays of a checkpoint against their dtypes and shapes; those of floats are finite."""
+    check_arrays(
+        {name: " ".join([np.dtype(dtype).str[1:], *map(str, shape)]) for name, (dtype, shape) in expected.items()},
+        arrays,
+    )
+    for name, array in arrays.items():
+        check_finite(array, name)
+
+
 class Checkpoint:
     """A file that holds the newest state of one fit.
 
@@ -44,8 +57,8 @@ class Checkpoint:
 
     Raises
     ------
-    FileNotFoundError
-        The folder does not exist: before the first sweep, not after it.
+    FileNotFoundError, IsADirectoryError
+        The folder does not exist, or the file is one: before the first sweep, not after it.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Callable[[], dict[str, Any]]) -> None:
@@ -53,19 +66,25 @@ class Checkpoint:
         if self._path is not None:
             if not self._path.parent.is_dir():
                 raise FileNotFoundError(f"checkpoint: {self._path}: its folder does not exist")
+            if self._path.is_dir():
+                raise IsADirectoryError(f"checkpoint: {self._path}: is a folder, expected a file")
             self._identity = {"format": FORMAT, **identity()}
 
     def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
         """The arrays and numbers last saved, or None when there is no file yet."""
-        if self._path is None or not self._path.exists():
+        if self._path is None:
             return None
         try:
             arrays, description = read_file(self._path)
+        except FileNotFoundError:
+            return None
         except SavedModelError as error:
             raise ValueError(f"checkpoint: {error}") from None
         if "checkpoint" not in description:
             raise ValueError(f"checkpoint: {self._path} is a saved model, not the state of a fit")
         there = description["checkpoint"]
+        if not isinstance(there, dict) or not isinstance(description.get("state"), dict):
+            raise ValueError(f"checkpoint: {self._path} does not say which fit it belongs to")
         other = sorted(k for k in {*there, *self._identity} if there.get(k) != self._identity.get(k))
         if other:
             raise ValueError(
@@ -73,6 +92,15 @@ class Checkpoint:
                 "remove it or name another file"
             )
         return {name: np.array(array) for name, array in arrays.items()}, description["state"]
+
+    @contextmanager
+    def taken_up(self) -> Iterator[None]:
+        """Blame the file for whatever goes wrong while a fit takes up what is in it."""
+        try:
+            yield
+        except Exception as error:
+            what = f"checkpoint: {self._path} does not hold a state of this fit ({error!s:.300})"
+            raise ValueError(what) from error
 
     def save(self, arrays: dict[str, Array], state: dict[str, Any]) -> None:
         """Replace the file in one step."""

@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple, TypeAlias, cast
 
+from .validation import check_choice
+
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 NOT_UTF8 = "not valid UTF-8"
@@ -38,6 +40,7 @@ def numbered_lines(
 
     Raises an error for a line that is not UTF-8, or leaves it out and calls `report` with its number.
     """
+    check_choice(errors, "errors", ("strict", "replace"))
     number = 0
     with _open_binary(path) as file:
         try:

@@ -101,12 +101,14 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     """
     name = type(estimator).__name__
     checkpoint = Checkpoint(estimator.checkpoint, lambda: {"class": name, **sweeps.identity()})
-    done, objectives, found = 0, [], None
-    if (saved := checkpoint.load()) is not None:
-        done, objectives = int(saved[1]["sweep"]), list(saved[1]["objective"])
-        found = saved[0], saved[1]["sweeps"]
-    sweeps.start(found)
-    del saved, found  # the model has taken what it needs
+    done, objectives = 0, list[float]()
+    if (saved := checkpoint.load()) is None:
+        sweeps.start(None)
+    else:
+        with checkpoint.taken_up():
+            done, objectives = _progress_of(saved[1], sweeps)
+            sweeps.start((saved[0], saved[1]["sweeps"]))
+    del saved  # the model has taken what it needs
     last_saved, stopped = done, False
 
     def save() -> None:
@@ -129,6 +131,14 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     if estimator.checkpoint is not None and last_saved < done:
         save()
     _set_fitted(estimator, sweeps, done, objectives, going_on=False)
+
+
+def _progress_of(state: dict[str, Any], sweeps: Sweeps) -> tuple[int, list[float]]:
+    """How many sweeps are done, by a checkpoint, and the objectives that are known."""
+    done, objectives = check_integer(state["sweep"], "sweep", low=1), list(state["objective"])
+    if len(objectives) != done - sweeps.lags:
+        raise ValueError(f"objective: expected {done - sweeps.lags} of them, got {len(objectives)}")
+    return done, [check_real(each, "objective") for each in objectives]
 
 
 def _tell(estimator: Any, sweeps: Sweeps, done: int, objectives: list[float]) -> bool:

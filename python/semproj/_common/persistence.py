@@ -2,8 +2,8 @@
 
 The file's ``__metadata__`` holds ``semproj`` (the library's version), ``format``, ``model`` (JSON: class,
 parameters, scalars, parts), ``checksums`` (JSON: CRC-32 per tensor) and ``checksum`` (of the other entries).
-Composite models, such as encoders, save their parts under a prefix. A model is written to a temporary file in the
-same folder, which is then renamed: a crash leaves the old file or none.
+Composite models, such as encoders, save their parts under a prefix. `tensorfile` has the format, `atomic` how a
+file takes the place of another, `layouts` what is checked of one that is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -20,28 +19,29 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .atomic import replacing
+from .layouts import ArrayLayouts, Numbers, check_arrays, check_numbers, layouts, numbers
+from .resources import resolve_threads
+from .tensorfile import Arrays, SavedModelError, map_tensors, unique_keys, write_tensors
 from .types import Array
+from .validation import check_sparse
 
 FORMAT = 1
-
-Arrays = dict[str, Array]
-
-
-class SavedModelError(ValueError):
-    """The file is not a complete model saved by this library."""
+_MOST_THREADS = 2**31 - 1  # that kernels can be asked for
 
 
 class Persistent:
     """Gives an estimator ``save``; ``semproj.load`` brings it back.
 
-    A class names its fitted arrays and scalars, and the estimators inside it.
+    A class names its fitted arrays and scalars with what is expected of them, and the estimators inside it.
     """
 
-    _arrays: tuple[str, ...] = ()
-    _scalars: tuple[str, ...] = ()
+    _arrays: ArrayLayouts = layouts()
+    _scalars: Numbers = numbers()
     _parts: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -50,10 +50,12 @@ class Persistent:
         Parameters
         ----------
         path : path-like
+            Of a link, the file that it points to is replaced. A new file has the usual mode, an existing one keeps
+            its own.
         """
         arrays: Arrays = {}
         description = _describe(self, "", arrays)
-        write_file(Path(path), arrays, description)
+        write_file(path, arrays, description)
 
     def _check_saveable(self) -> None:
         check_is_fitted(self)
@@ -67,8 +69,11 @@ class Persistent:
         """A new object with these parameters; its state is set next."""
         return cls(**parameters)
 
+    def _check_parameters(self) -> None:
+        """Check the parameters, before a fit and after loading."""
+
     def _restored(self) -> None:
-        """Called when state and parts are set."""
+        """Called when state and parts are set, to check what they have to do with each other."""
 
     def _get_state(self) -> Arrays:
         return {name: getattr(self, name) for name in self._arrays if getattr(self, name, None) is not None}
@@ -77,8 +82,15 @@ class Persistent:
         return {name: getattr(self, name) for name in self._scalars if hasattr(self, name)}
 
     def _set_state(self, arrays: Arrays, scalars: dict[str, Any]) -> None:
-        for name, value in {**arrays, **scalars}.items():
+        """Set the arrays and scalars of a file; arrays that it lacks, and need not have, are None."""
+        expected = self._layouts(arrays, scalars)
+        check_numbers(self._scalars, scalars, check_arrays(expected, arrays))
+        for name, value in {**dict.fromkeys(expected), **arrays, **scalars}.items():
             setattr(self, name, value)
+
+    def _layouts(self, arrays: Arrays, scalars: dict[str, Any]) -> ArrayLayouts:
+        """What is expected of the arrays of a file, by the others and its scalars."""
+        return self._arrays
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
@@ -91,10 +103,41 @@ def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
 
 def unpack_strings(text: Array, offsets: Array) -> list[str]:
     """What `pack_strings` was given."""
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
-        raise ValueError("offsets of strings do not fit their text")
+    check_strings(text, offsets)
     raw, places = text.tobytes(), offsets.tolist()
     return [raw[begin:end].decode() for begin, end in pairwise(places)]
+
+
+def check_strings(text: Array, offsets: Array) -> None:
+    """Check that offsets cut a text where characters begin."""
+    if text.dtype != np.uint8 or offsets.dtype != np.int64 or text.ndim != 1 or offsets.ndim != 1:
+        raise ValueError("strings: expected bytes and their offsets")
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        raise ValueError("strings: the offsets do not fit the text")
+    text.tobytes().decode()
+    if (text[offsets[offsets < len(text)]] & 0xC0 == 0x80).any():
+        raise ValueError("strings: the offsets cut characters")
+
+
+_CSR = ("data", "indices", "indptr")
+
+
+def pack_csr(matrix: Any, prefix: str) -> Arrays:
+    """The arrays of a sparse matrix under names with a prefix."""
+    return {prefix + part: getattr(matrix, part) for part in _CSR}
+
+
+def unpack_csr(arrays: Mapping[str, Array], prefix: str, shape: tuple[int, int]) -> Any:
+    """What `pack_csr` was given, a matrix of float32."""
+    data, indices, indptr = (arrays[prefix + part] for part in _CSR)
+    integers = all(each.dtype in (np.int32, np.int64) for each in (indices, indptr))
+    if data.dtype != np.float32 or not integers or not data.ndim == indices.ndim == indptr.ndim == 1:
+        raise ValueError(f"{prefix}: expected the vectors of a sparse matrix of float32")
+    if len(data) != len(indices):
+        raise ValueError(f"{prefix}: expected as many values as indices")
+    matrix = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
+    check_sparse(matrix, prefix)
+    return matrix
 
 
 Saveable = TypeVar("Saveable", bound=Persistent)
@@ -154,36 +197,25 @@ def _plain(value: Any, name: str) -> Any:
     return value
 
 
-def write_file(path: Path, arrays: Arrays, description: dict[str, Any]) -> None:
-    """Write arrays and a JSON description to a temporary file, and rename it to `path`."""
-    from safetensors.numpy import save_file
-
+def write_file(path: str | os.PathLike[str], arrays: Arrays, description: dict[str, Any]) -> None:
+    """Write arrays and a JSON description to a file, in place of what is there, in one step."""
+    plain = {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
     metadata = {
         "semproj": _core.__version__,
         "format": str(FORMAT),
         "model": json.dumps(description),
-        "checksums": json.dumps({name: checksum(array) for name, array in arrays.items()}),
+        "checksums": json.dumps({name: checksum(array) for name, array in plain.items()}),
     }
     metadata["checksum"] = _header_checksum(metadata)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
-    try:
-        save_file(arrays, temporary, metadata=metadata)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        write_tensors(file, plain, metadata)
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     """Load a model saved by ``save``.
 
-    Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it.
+    Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it. The file
+    may be replaced or removed meanwhile, but must not be written into: ``save`` never does.
 
     Parameters
     ----------
@@ -204,13 +236,14 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     arrays, description = read_file(path, verify=verify)
     try:
         return _build(description, arrays)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise SavedModelError(f"{path}: does not describe a model of this version ({error})") from error
+    except Exception as error:  # whatever a file makes go wrong is its fault
+        what = f"{path}: does not describe a model of this version ({error!s:.300})"
+        raise SavedModelError(what) from error
 
 
 def read_file(path: Path, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
     """The memory-mapped arrays and the description that :func:`write_file` wrote."""
-    arrays, metadata = _read(path)
+    arrays, metadata = map_tensors(path)
     if "semproj" not in metadata:
         raise SavedModelError(f"{path}: a safetensors file, but not a model saved by semproj")
     if metadata.get("format") != str(FORMAT):
@@ -218,9 +251,8 @@ def read_file(path: Path, *, verify: bool = True) -> tuple[Arrays, dict[str, Any
     if metadata.get("checksum") != _header_checksum(metadata):
         raise SavedModelError(f"{path}: damaged header (its checksum differs)")
     try:
-        description = dict(json.loads(metadata["model"]))
-        checksums = dict(json.loads(metadata["checksums"]))
-    except (KeyError, TypeError, ValueError) as error:
+        description, checksums = (_json_object(metadata[key]) for key in ("model", "checksums"))
+    except (KeyError, ValueError, RecursionError) as error:
         raise SavedModelError(f"{path}: damaged header ({error})") from None
     if set(checksums) != set(arrays):
         raise SavedModelError(f"{path}: damaged header (arrays and checksums differ)")
@@ -231,67 +263,44 @@ def read_file(path: Path, *, verify: bool = True) -> tuple[Arrays, dict[str, Any
     return arrays, description
 
 
+def _json_object(text: str) -> dict[str, Any]:
+    found = json.loads(text, object_pairs_hook=unique_keys)
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object, got {type(found).__name__}")
+    return found
+
+
 def _build(description: dict[str, Any], arrays: Arrays) -> Any:
-    name = description["class"]
-    cls = _classes().get(name)
+    """A model as it was described, or an error of any type: nothing in a file is trusted."""
+    cls = _classes().get(description["class"])
     if cls is None:
-        raise ValueError(f"unknown class {name!r}")
-    parts = {}
-    for part, inner in description["parts"].items():
+        raise ValueError(f"unknown class {description['class']!r:.40}")
+    described, scalars, parameters = (description[key] for key in ("parts", "scalars", "parameters"))
+    if not all(isinstance(each, dict) for each in (described, scalars, parameters)):
+        raise ValueError("expected objects of parts, scalars and parameters")
+    own = {name: array for name, array in arrays.items() if "/" not in name}
+    parts, used = {}, len(own)
+    for part, inner in described.items():
+        if part not in cls._parts:
+            raise ValueError(f"{part!r:.40}: is not a part of {cls.__name__}")
         prefix = f"{part}/"
-        parts[part] = _build(inner, {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
+        theirs = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        parts[part] = _build(inner, theirs)
+        used += len(theirs)
+    if used != len(arrays):
+        raise ValueError("there are arrays that belong to no part")
     in_init = {part: parts.get(part) for part in cls._parts if not part.endswith("_")}
-    parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()}
+    parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}
     model = cls._blank(**parameters, **in_init)
-    own = {k: v for k, v in arrays.items() if "/" not in k}
-    model._set_state(own, description["scalars"])
+    model._check_parameters()
+    if "n_threads" in parameters and resolve_threads(model.n_threads) > _MOST_THREADS:
+        raise ValueError(f"n_threads: expected at most {_MOST_THREADS}, got {model.n_threads}")
+    model._set_state(own, scalars)
     for part, value in parts.items():
         setattr(model, part, value)
     model._restored()
+    model._check_saveable()  # what could not be saved was never saved
     return model
-
-
-_DTYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1",
-}  # fmt: skip
-
-
-def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
-    """Memory-map the tensors of a safetensors file; check every offset before use."""
-    size = path.stat().st_size
-    with open(path, "rb") as file:
-        head = file.read(8)
-        length = int.from_bytes(head, "little")
-        if len(head) < 8 or length > size - 8 or length > 100_000_000:
-            raise SavedModelError(f"{path}: truncated, or not a safetensors file")
-        raw = file.read(length)
-    try:
-        header = json.loads(raw)
-        metadata = {str(k): str(v) for k, v in header.pop("__metadata__", {}).items()}
-        tensors = {name: _tensor(**entry) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SavedModelError(f"{path}: damaged header, or not a safetensors file") from None
-    start = 8 + length
-    if max((end for *_, end in tensors.values()), default=0) != size - start:
-        raise SavedModelError(f"{path}: truncated, or longer than its header says")
-    arrays: Arrays = {}
-    for name, (dtype, shape, begin, end) in tensors.items():
-        count = int(np.prod(shape, dtype=np.int64))
-        if not 0 <= begin <= end or end - begin != count * np.dtype(dtype).itemsize:
-            raise SavedModelError(f"{path}: damaged header (offsets of {name!r})")
-        if count == 0:
-            arrays[name] = np.empty(shape, dtype)
-        else:
-            arrays[name] = np.asarray(np.memmap(path, dtype, "r", start + begin, shape))
-    return arrays, metadata
-
-
-def _tensor(dtype: str, shape: list[int], data_offsets: list[int]) -> tuple[str, tuple[int, ...], int, int]:
-    begin, end = data_offsets
-    numbers = (*shape, begin, end)
-    if not all(type(n) is int and n >= 0 for n in numbers):
-        raise ValueError("expected sizes and offsets that are integers")
-    return _DTYPES[dtype], tuple(shape), begin, end
 
 
 def checksum(array: Array) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .checkpoint import rows_identity, seed_identity
+from .checkpoint import check_state, rows_identity, seed_identity
 from .fitting import State, Sweeps
 from .resources import resolve_threads
 from .types import Array
@@ -57,7 +57,9 @@ class TopicSweeps(Sweeps):
 
     def start(self, saved: State | None) -> None:
         words, self.theta = (
-            first_parameters(self.model, self.documents) if saved is None else saved_parameters(saved)
+            first_parameters(self.model, self.documents)
+            if saved is None
+            else saved_parameters(saved, self.model, self.documents)
         )
         self.words = _core.TopicWords(words, self.n_threads)
         del words  # a table less in memory
@@ -106,8 +108,13 @@ def fitted_words(documents: Documents, words: Array) -> dict[str, Any]:
     return attributes if used is None else {**attributes, "view_words_": used.copy()}
 
 
-def saved_parameters(saved: State) -> tuple[Array, Array]:
-    """Words and mixtures from a checkpoint, which then no longer holds the words."""
+def saved_parameters(
+    saved: State, model: Any, documents: Documents, **others: tuple[Any, tuple[int, ...]]
+) -> tuple[Array, Array]:
+    """Words and mixtures from a checkpoint, which then no longer holds the words; it has these `others` too."""
+    (rows, columns), n_topics = documents.counts.shape, int(model.n_components)
+    own = {"words": (np.float32, (columns, n_topics)), "theta": (np.float32, (rows, n_topics))}
+    check_state(saved[0], {**own, **others})
     return saved[0].pop("words"), saved[0]["theta"]
 
 

@@ -14,6 +14,7 @@ from .. import _core
 from .base import RowTransformer
 from .checkpoint import seed_identity
 from .fitting import check_loop_parameters
+from .layouts import ArrayLayouts, Numbers, layouts, numbers
 from .resources import resolve_threads
 from .types import Array
 from .validation import (
@@ -34,8 +35,12 @@ _MOST_PRIOR = 1e6  # float32 has room for it
 class TopicModel(RowTransformer):
     """Topics as distributions over words, documents as mixtures of topics."""
 
-    _arrays: tuple[str, ...] = ("word_topics_", "view_starts_", "objective_")
-    _scalars: tuple[str, ...] = ("n_features_in_", "n_iter_")
+    _arrays: ArrayLayouts = layouts(
+        word_topics_="f4 p k",
+        view_starts_="i8 vocabularies",
+        objective_="f8 sweeps",
+    )
+    _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps")
 
     n_components: int
     alpha: float
@@ -53,6 +58,13 @@ class TopicModel(RowTransformer):
     def components_(self) -> Array:  # type: ignore[override]
         """Topics as rows, of shape (n_components, n_features): the transpose of ``word_topics_``."""
         return self.word_topics_.T
+
+    def _restored(self) -> None:
+        starts, vocabulary = self.view_starts_, getattr(self, "vocabulary", "shared")
+        if starts[0] != 0 or (np.diff([*starts.tolist(), self.n_features_in_]) <= 0).any():
+            raise ValueError("view_starts_: expected where vocabularies begin")
+        if (len(starts) == 1) != (vocabulary == "shared"):
+            raise ValueError(f"view_starts_: expected one vocabulary if it is shared, it is {vocabulary}")
 
     def _check_has_documents(self) -> None:
         check_is_fitted(self, "components_")
@@ -138,7 +150,7 @@ class TopicModel(RowTransformer):
 class AlignedTopicModel(TopicModel):
     """A topic model of several languages, whose documents are folded in one language at a time."""
 
-    _arrays = (*TopicModel._arrays, "view_words_")
+    _arrays = layouts(TopicModel._arrays, view_words_="u1 views p ?")
 
     vocabulary: str
     view_words_: Array
@@ -198,6 +210,11 @@ class AlignedTopicModel(TopicModel):
         if self._separate or view is None:
             return self._top_words(names, k, number)
         return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not self._separate and self.view_words_ is None:
+            raise ValueError("view_words_: is missing")
 
     @property
     def _separate(self) -> bool:

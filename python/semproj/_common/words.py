@@ -94,10 +94,10 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         arrays = dict(arrays)
         words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
-        if len(words) != len(arrays["word_vectors_"]):
-            raise ValueError(f"words: expected {len(arrays['word_vectors_'])}, got {len(words)}")
         super()._set_state(arrays, scalars)
         self._set_words(words)
+        if not len(self.vocabulary_) == len(words) == len(arrays["word_vectors_"]):
+            raise ValueError(f"words: expected {len(arrays['word_vectors_'])} different ones, got {len(words)}")
 
 
 class SimilarityModel(WordModel):

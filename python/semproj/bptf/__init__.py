@@ -12,10 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
+from .._common.layouts import ArrayLayouts, layouts, numbers
 from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
+from .._common.tensorfile import Arrays
 from .._common.types import Array
-from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from .._common.validation import (
+    check_choice,
+    check_integer,
+    check_range,
+    check_real,
+    keeps_previous_fit,
+    seed_key,
+)
 from ._chain import Chain, apply
 from ._metric import check_word_numbers, learn_metric
 from ._newwords import NewWords
@@ -126,20 +135,20 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    _arrays = (
-        "samples_",
-        "perspective_samples_",
-        "matrix_samples_",
-        "alpha_",
-        "train_mae_",
-        "held_out_mae_",
-        "objective_",
-        "_priors",
-        "_sweeps_kept",
-        "_last_words",
-        "_last_slices",
+    _arrays = layouts(
+        samples_="T draws words d",
+        perspective_samples_="f8 draws slices d",
+        matrix_samples_="f8 draws SLICES",
+        alpha_="f8 sweeps",
+        train_mae_="f8 sweeps",
+        held_out_mae_="f8 HELD_OUT",
+        objective_="f8 sweeps ?",  # files of 0.1.0 lack it
+        _priors="f8 draws prior",
+        _sweeps_kept="i8 draws",
+        _last_words="T words d ?",
+        _last_slices="f8 slices d ?",
     )
-    _scalars = ("n_iter_", "_symmetric", "_key")
+    _scalars = numbers(n_iter_="sweeps", _symmetric=list, _key=int)
 
     def __init__(
         self,
@@ -347,6 +356,24 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         return {**super()._get_parameters_to_save(), **self._plain_sequences()}
+
+    def _layouts(self, arrays: Arrays, scalars: dict[str, Any]) -> ArrayLayouts:
+        symmetric, d = scalars["_symmetric"], arrays["samples_"].shape[-1]
+        if not isinstance(symmetric, list) or not all(isinstance(each, bool) for each in symmetric):
+            raise ValueError("_symmetric: expected a list of bool")
+        slices, sweeps = len(symmetric), len(arrays["alpha_"])
+        return {
+            **self._arrays,
+            "perspective_samples_": f"f8 draws {slices} d",
+            "matrix_samples_": "f8 draws 0" if all(symmetric) else f"f8 draws {slices} d d",
+            "held_out_mae_": f"f8 {sweeps if len(arrays['held_out_mae_']) else 0}",
+            "_priors": f"f8 draws {d * d + d + 1}",
+            "_last_slices": f"f8 {slices} d ?",
+        }
+
+    def _restored(self) -> None:
+        seed_key(self._key)
+        check_range(self._sweeps_kept, self.n_iter_ + 1, "_sweeps_kept")
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)

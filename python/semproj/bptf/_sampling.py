@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._common.checkpoint import check_state
 from .._common.fitting import State, Sweeps
 from .._common.resources import resolve_threads
 from .._common.types import Array
+from .._common.validation import check_integer, check_positive, check_real
 from ._chain import Chain
 from ._random import CELLS
 from ._slices import Cells, CellSampler
@@ -146,10 +148,21 @@ class ChainSweeps(Sweeps):
         }
 
     def _restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
-        chain = self._chain
+        chain, model = self._chain, self._model
+        self._sweep = check_integer(scalars["sweep"], "sweep", low=1)
+        self._kept = list(range(model.burn_in + model.thin, self._sweep + 1, model.thin))
+        expected = {name: (a.dtype, a.shape) for name, a in vars(chain).items() if name in ("slices", "matrices")}
+        expected["words"] = (chain.words.dtype, chain.words.shape)
+        expected |= {f"held_out_{k}": (np.float64, a.shape) for k, a in enumerate(self._held_out_sums)}
+        if self._kept:
+            expected |= {f"kept_{name}": draws.kept(len(self._kept)) for name, draws in self._draws.items()}
+        check_state(arrays, expected)
         chain.words[:], chain.slices[:], chain.matrices[:] = arrays["words"], arrays["slices"], arrays["matrices"]
-        chain.alpha, self._sweep, self._kept = scalars["alpha"], scalars["sweep"], list(scalars["kept"])
-        self._traces = {name: list(values) for name, values in scalars["traces"].items()}
+        chain.alpha = check_positive(scalars["alpha"], "alpha")
+        for name, trace in self._traces.items():
+            trace += [check_real(value, name) for value in scalars["traces"][name]]
+            if len(trace) != (0 if name == "held_out_mae" and not self._held_out else self._sweep):
+                raise ValueError(f"{name}: expected a number for each sweep, got {len(trace)}")
         for name, draws in self._draws.items():
             for value in arrays.get(f"kept_{name}", ()):
                 draws.append(value)
@@ -184,6 +197,10 @@ class _Draws:
             self._array = larger
         self._array[self._n] = value
         self._n += 1
+
+    def kept(self, n: int) -> tuple[Any, tuple[int, ...]]:
+        """The dtype and the shape of so many."""
+        return self._array.dtype, (n, *self._array.shape[1:])
 
     @property
     def values(self) -> Array:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from .._common.base import flip_signs, unit_rows
 from .._common.fitting import Progress, check_loop_parameters
+from .._common.layouts import layouts, numbers
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_real, keeps_previous_fit
@@ -189,8 +190,13 @@ class MRLSA(_Relational):
     ['sadness', 'sorrow']
     """
 
-    _arrays = ("word_vectors_", "relation_matrices_", "singular_values_", "objective_")
-    _scalars = ("fit_", "n_iter_", "relations_")
+    _arrays = layouts(
+        word_vectors_="T words k",
+        relation_matrices_="T relations k k",
+        singular_values_="T k",
+        objective_="f8 sweeps ?",  # files of 0.1.0 lack it
+    )
+    _scalars = numbers(fit_=float, n_iter_=int, relations_=tuple)
 
     def __init__(
         self,
@@ -228,10 +234,7 @@ class MRLSA(_Relational):
         thesaurus : Thesaurus
             With all of `relations`.
         """
-        check_integer(self.n_components, "n_components", low=1)
-        check_real(self.power, "power")
-        check_loop_parameters(self)
-        self._check_symmetric()
+        self._check_parameters()
         relations, slices = weighted_slices(
             thesaurus, self.relations, self.polarity, self.scales, self.pivot, self.row_scaling
         )
@@ -323,6 +326,12 @@ class MRLSA(_Relational):
         unit_rows(rows)
         return rows.astype(np.float32, copy=False)
 
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        check_real(self.power, "power")
+        check_loop_parameters(self)
+        self._check_symmetric()
+
     def _powers(self) -> Array:
         """s^(power - 1), of directions that have any."""
         s = self.singular_values_
@@ -330,6 +339,9 @@ class MRLSA(_Relational):
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         super()._set_state(arrays, {**scalars, "relations_": tuple(scalars["relations_"])})
+        names = self.relations_
+        if len(set(names)) != len(self.relation_matrices_) or not all(isinstance(name, str) for name in names):
+            raise ValueError("relations_: expected a name for each matrix")
 
 
 class RawRelations(_Relational):

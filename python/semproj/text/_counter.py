@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from .. import _core
-from .._common.persistence import Persistent
+from .._common.layouts import check_arrays, check_numbers, layouts, numbers
+from .._common.persistence import Persistent, check_strings
 from .._common.resources import resolve_threads
 from .._common.validation import scipy_csr
 from ._documents import iter_batches
@@ -23,10 +24,9 @@ from ._documents import iter_batches
 Document: TypeAlias = "str | bytes | Sequence[str]"
 
 
-def _integer(name: str, value: Any, least: int) -> int:
+def _integer(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
-    return int(value)
 
 
 @contextmanager
@@ -34,8 +34,9 @@ def naming_view(number: int) -> Iterator[None]:
     """Name the view in errors about its documents."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"documents[{number}]: {error}") from error
+    except (TypeError, ValueError) as error:  # of which some cannot be made from a message alone
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"documents[{number}]: {error}") from error
 
 
 class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,6 +89,13 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     >>> counter.get_feature_names_out()
     array(['dog', 'the', 'a', 'and', 'cat'], dtype=object)
     """
+
+    _arrays = layouts(
+        terms="u1 bytes",
+        term_offsets="i8 offsets",
+        term_counts="i8 terms",
+    )
+    _scalars = numbers(n_documents_=int, n_tokens_=int)
 
     def __init__(
         self,
@@ -164,6 +172,13 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"errors: expected 'strict' or 'replace', got {self.errors!r}")
         return {"ngram_max": int(last), "n_threads": resolve_threads(self.n_threads), **self._reading()}
 
+    def _check_parameters(self) -> None:
+        _integer("drop_top", self.drop_top, 0)
+        if self.max_features is not None:
+            _integer("max_features", self.max_features, 1)
+        _integer("min_count", self.min_count, 1)
+        self._options()
+
     def _reading(self) -> dict[str, Any]:
         """Return the options that say how text becomes words."""
         return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
@@ -186,9 +201,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         self, sources: Sequence[Iterable[Document]], keep_rows: bool
     ) -> tuple[_core.CountSession, list[int]]:
         """Fit on all sources together; also return how many documents there were after each of them."""
-        drop_top = _integer("drop_top", self.drop_top, 0)
-        max_features = None if self.max_features is None else _integer("max_features", self.max_features, 1)
-        min_count = _integer("min_count", self.min_count, 1)
+        self._check_parameters()
+        drop_top, max_features, min_count = self.drop_top, self.max_features, self.min_count
         session = self._session(keep_rows=keep_rows, vocabulary=None)
         ends = []
         for i, documents in enumerate(sources):
@@ -224,11 +238,13 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         return {"n_documents_": self.n_documents_, "n_tokens_": self.n_tokens_}
 
     def _set_state(self, arrays: dict[str, npt.NDArray[Any]], scalars: dict[str, int]) -> None:
-        vocabulary = _core.Vocabulary(arrays["terms"], arrays["term_offsets"])
-        counts = np.asarray(arrays["term_counts"], dtype=np.int64)
-        if counts.shape != (len(vocabulary),):
-            raise ValueError(f"term_counts: expected shape {(len(vocabulary),)}, got {counts.shape}")
-        self._adopt(vocabulary, counts, int(scalars["n_documents_"]), int(scalars["n_tokens_"]))
+        check_numbers(self._scalars, scalars, check_arrays(self._arrays, arrays))
+        terms, offsets, counts = (arrays[name] for name in self._arrays)
+        vocabulary = _core.Vocabulary(terms, offsets)
+        check_strings(terms, offsets)
+        if len(counts) != len(vocabulary):
+            raise ValueError(f"term_counts: expected {len(vocabulary)}, got {len(counts)}")
+        self._adopt(vocabulary, counts, scalars["n_documents_"], scalars["n_tokens_"])
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

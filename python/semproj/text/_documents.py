@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -60,7 +61,7 @@ def read_jsonl(path: PathLike, field: str, *, errors: str = "strict") -> Iterato
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # of numbers too long, and lists too deep
             raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
         if not isinstance(record, dict) or field not in record:
             raise ValueError(f"{path}, line {number}: no field {field!r}")
@@ -99,5 +100,27 @@ def iter_batches(
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
         raise TypeError(f"documents: iterable over raw text documents expected, got {type(documents).__name__}")
     iterator = iter(documents)
-    while batch := _core.take_batch(iterator, max_characters, max_documents):
+    while batch := _take_batch(iterator, documents, max_characters, max_documents):
         yield batch
+
+
+def _take_batch(iterator: Iterator[Any], documents: Any, max_characters: int, max_documents: int) -> list[Any]:
+    try:
+        return _core.take_batch(iterator, max_characters, max_documents)
+    except UnicodeDecodeError as error:
+        raise ValueError(_where(documents, error)) from error
+
+
+def _where(documents: Any, error: UnicodeDecodeError) -> str:
+    """Which line of an open file is not UTF-8. Python says neither, so the file is read once more."""
+    name = getattr(documents, "name", None)
+    if not isinstance(documents, io.TextIOBase) or not isinstance(name, str):
+        return f"documents: {error}"
+    try:
+        for _ in numbered_lines(name):
+            pass
+    except ValueError as found:
+        return str(found)
+    except OSError:
+        pass  # it is gone
+    return f"{name}: {error}"

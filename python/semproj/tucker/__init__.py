@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._common.base import flip_signs, progress_bar
 from .._common.checkpoint import seed_identity
 from .._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
+from .._common.layouts import check_arrays, check_numbers, numbers
 from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
@@ -93,7 +94,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     (1.0, array([-2.,  1.]))
     """
 
-    _scalars = ("fit_", "n_iter_")
+    _scalars = numbers(fit_=float, n_iter_="sweeps")
 
     def __init__(
         self,
@@ -202,11 +203,15 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         return {"core_": self.core_, "objective_": self.objective_, **factors}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
-        factors = [arrays[f"factor_{j}"] for j in range(len(arrays) - 2)]
-        objective = arrays["objective_"] if "objective_" in arrays else arrays["fits_"]  # as it was called once
-        super()._set_state({"core_": arrays["core_"], "objective_": objective}, scalars)
-        self.factors_ = factors
-        self.shape_ = tuple(len(factor) for factor in factors)
+        objective = "objective_" if "objective_" in arrays else "fits_"  # as it was called once
+        modes = range(len(arrays) - 2)
+        expected = {"core_": "T " + " ".join(f"rank{j}" for j in modes), objective: "f8 sweeps"}
+        expected |= {f"factor_{j}": f"T dimension{j} rank{j}" for j in modes}
+        check_numbers(self._scalars, scalars, check_arrays(expected, arrays))
+        self.core_, self.objective_ = arrays["core_"], arrays[objective]
+        self.fit_, self.n_iter_ = scalars["fit_"], scalars["n_iter_"]
+        self.factors_ = [arrays[f"factor_{j}"] for j in modes]
+        self.shape_ = tuple(len(factor) for factor in self.factors_)
 
 
 class _TuckerSweeps(Sweeps):

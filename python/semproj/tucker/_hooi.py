@@ -34,8 +34,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._common.checkpoint import check_state
 from .._common.resources import interruptible
 from .._common.types import Array
+from .._common.validation import check_real, seed_key
 from .._solvers.krylov import complete, product
 from ..kernels import Projection
 from ._fibres import UNIT_ROWS, Block, Relabelled, Scratch, Unfolding
@@ -135,7 +137,7 @@ class Hooi:
         self.ranks, self.key, self.n_threads = ranks, key, n_threads
         # Of n_rows rows; None for modes that are not compressed, or not yet known.
         self.bases: list[Basis | None] = [None] * len(shape)
-        self.dtype = data.values.dtype
+        self.dtype, self._n_rows = data.values.dtype, data.n_rows
         self.modes = [j for j in range(len(shape)) if ranks[j] < shape[j]]
         scratch = Scratch(self.dtype)
         self.unfoldings = {
@@ -172,13 +174,19 @@ class Hooi:
 
     def restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         """Go on from an earlier state."""
+        expected: dict[str, Any] = {"core": (np.float64, self.ranks)}
+        for j in self.modes:
+            square = (np.float64, (self.ranks[j],) * 2)
+            expected[f"tall_{j}"] = (self.dtype, (self._n_rows[j], self.ranks[j]))
+            expected |= {f"mix_{j}": square, f"unmix_{j}": square, f"condition_{j}": (np.float64, (1,))}
+        check_state(arrays, expected)
         for j in self.modes:
             mine = {name.removesuffix(f"_{j}"): a for name, a in arrays.items() if name.endswith(f"_{j}")}
             self.set_factor(j, mine["tall"])
             self._basis(j).restore(mine)
         self.core = arrays["core"]
-        self.energies, self.relaxation = list(scalars["energies"]), float(scalars["relaxation"])
-        self.key = int(scalars["key"])
+        self.energies = [check_real(each, "energies", low=0) for each in scalars["energies"]]
+        self.relaxation, self.key = check_real(scalars["relaxation"], "relaxation"), seed_key(scalars["key"])
 
     def set_factor(self, j: int, factor: Array) -> None:
         """Orthonormal columns for a mode."""
