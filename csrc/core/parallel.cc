@@ -26,8 +26,8 @@ struct Job {
   const std::function<void(int64_t, int)>& body;
   std::atomic<int64_t> next{0};
   std::atomic<bool> stopped{false};
-  std::mutex mutex;
-  std::exception_ptr error;
+  std::mutex mutex{};
+  std::exception_ptr error{};
 
   void fail(std::exception_ptr e) {
     const std::lock_guard lock(mutex);
