@@ -39,7 +39,7 @@ AlignedSentences align(const py::array& source_starts, const py::array& source_l
   }
   std::vector<std::vector<Bead>> beads;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     beads = align_documents(source, target, {ratio, variance, skip, band}, n_threads);
   }
   int64_t n = 0;

@@ -34,7 +34,7 @@ int64_t draw(const py::array& vectors, int64_t n_components, const ListsArgument
   if (!rise_from_zero(bounds, n_bounds) || bounds[n_bounds - 1] > classes.words.size()) {
     throw py::value_error("bounds: must rise from 0 to at most the number of words");
   }
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return draw_words<T>(v, neighbors, shared, words, bounds, n_bounds - 1,
                        {seed, sweep, n_threads, active_isa()});
 }
@@ -50,7 +50,7 @@ void grams(const py::array& vectors, int64_t n_components, const ListsArgument& 
       s.cols != d || g.cols != d * (d + 1) / 2) {
     throw py::value_error("grams: wrong shape");
   }
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   list_grams<T>(v, neighbors, list, begin, g, s, n_threads, active_isa());
 }
 
@@ -63,7 +63,7 @@ CellSums sums(const py::array& vectors, int64_t n_components, const py::array& r
   const T* r = vector_data<T>(values, n, "values");
   CellSums found{py::array_t<double>({n_components, n_components}), py::array_t<double>(n_components)};
   double *gram = found.gram.mutable_data(), *sum = found.sum.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   cell_sums<T>(v, i, j, r, n, gram, sum, n_threads, active_isa());
   return found;
 }
@@ -94,7 +94,7 @@ py::array products(const py::array& left, const py::array& right, const py::arra
   py::array_t<T> out(pairs.n);
   T* into = out.mutable_data();
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     pair_products<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, pairs.n, into, n_threads, active_isa());
   }
   return out;
@@ -105,7 +105,7 @@ Residuals residuals(const py::array& left, const py::array& right, const py::arr
                     const py::array& cols, const py::array& values, int n_threads) {
   const PairArguments<T> pairs(left, right, rows, cols);
   const T* observed = vector_data<T>(values, pairs.n, "values");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return residual_sums<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, observed, pairs.n, n_threads,
                           active_isa());
 }

@@ -31,7 +31,7 @@ ListsArgument lists(const std::vector<CellsArgument>& slices, int64_t n_words, i
   }
   NeighborLists<T> found;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     found = neighbor_lists<T>(cells, n_words, n_lists, n_threads);
   }
   return {array_of(std::move(found.indptr)), array_of(std::move(found.words)),
@@ -52,7 +52,7 @@ ClassesArgument classes(const py::array& indptr, const py::array& words) {
   const int32_t* neighbors = words_of(words, words.size(), n_words, "words");
   WordClasses found;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     found = color_classes(bounds, neighbors, n_words);
   }
   return {array_of(std::move(found.words)), array_of(std::move(found.bounds))};
@@ -74,7 +74,7 @@ PairArrays pairs(const py::array& candidates, int64_t n_words, int64_t n, bool o
   if (n < 0 || n > UINT32_MAX) throw py::value_error("n: out of range");
   WordPairs found;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     found = draw_pairs(draw, n, n_threads);
   }
   return {array_of(std::move(found.rows)), array_of(std::move(found.cols))};

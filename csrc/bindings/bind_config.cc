@@ -8,12 +8,6 @@
 namespace semproj::bindings {
 namespace {
 
-// Runs on the thread that called parallel_for, without the GIL. The Python error stays set for translation.
-bool python_signal_arrived() {
-  const py::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
 void translate(std::exception_ptr p) {
   try {
     if (p) std::rethrow_exception(p);
@@ -53,6 +47,7 @@ Isa active_isa() {
 void register_config(py::module_& m) {
   py::register_exception_translator(&translate);
   set_interrupt_check(&python_signal_arrived);
+  stop_kernels_at_exit();
   active_isa();  // an impossible SEMPROJ_ISA is an error at import, not in the middle of the work
 
   m.attr("__version__") = SEMPROJ_VERSION;

@@ -21,7 +21,7 @@ CoupledSweep sweep(CorpusArgument& corpus, TopicWords& words, const py::array& t
                             output_data<uint8_t>(converged, n_documents / 2, "converged")};
   corpus.check(words);
   if (corpus.corpus.group() != 2) throw py::value_error("corpus: expected pairs of documents");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return cplsa_sweep(corpus.corpus, words, view, lambda, reports, alpha, beta, coupling, update, n_threads,
                      active_isa());
 }
@@ -41,7 +41,7 @@ void project(const PairSideArgument& first, const PairSideArgument& second, cons
   const auto lambda = document_topics<float>(multipliers, n, k, "multipliers");
   double* found_gaps = output_data<double>(gaps, n, "gaps");
   int64_t* counts = output_data<int64_t>(evaluations, n, "evaluations");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   project_posteriors(a, b, lambda, found_gaps, counts, coupling, n_threads, active_isa());
 }
 

@@ -13,7 +13,7 @@ namespace {
 py::array_t<float> values_of(const TopicWords& words, int n_threads) {
   py::array_t<float> out({words.n_words(), words.n_topics()});
   const auto view = matrix_view<float>(out, "out");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   words.copy_to(view, n_threads);
   return out;
 }
@@ -22,7 +22,7 @@ TopicObjective sweep(CorpusArgument& corpus, TopicWords& words, const py::array&
                      double beta, bool update, int n_threads) {
   const auto view = document_topics<float>(theta, corpus.corpus.documents().n_rows, words.n_topics());
   corpus.check(words);
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return plsa_sweep(corpus.corpus, words, view, {alpha, beta}, update, n_threads, active_isa());
 }
 
@@ -32,7 +32,7 @@ void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t i
   const auto theta = document_topics<float>(out, documents.n_rows, words.n_topics());
   bool finite = false;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     finite = fold_in(documents, words, alpha, iterations, theta, n_threads, active_isa());
   }
   if (!finite) throw py::value_error("X: counts are too large");
@@ -41,7 +41,7 @@ void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t i
 TokenSums likelihood(const CsrArgument& x, const TopicWords& words, const py::array& theta, int n_threads) {
   const auto documents = topic_documents(x, words.n_words());
   const auto view = document_topics<const float>(theta, documents.n_rows, words.n_topics());
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return token_likelihood(documents, words, view, n_threads, active_isa());
 }
 
@@ -51,7 +51,7 @@ void register_plsa(py::module_& m) {
   py::class_<TopicWords>(m, "TopicWords")
       .def(py::init([](const py::array& values, int n_threads) {
              const auto view = matrix_view<const float>(values, "values");
-             const py::gil_scoped_release release;
+             const ReleaseGil release;
              return std::make_unique<TopicWords>(view, n_threads);
            }),
            py::arg("values"), py::arg("n_threads"))
@@ -65,9 +65,10 @@ void register_plsa(py::module_& m) {
                          documents.n_rows % group == 0;
              for (size_t v = 0; v + 1 < view_starts.size(); ++v) good &= view_starts[v] <= view_starts[v + 1];
              if (!good) throw py::value_error("view_starts: expected where views begin, and the end");
-             const py::gil_scoped_release release;
+             CsrArgument kept = x;  // with the GIL: it holds references
+             const ReleaseGil release;
              return std::unique_ptr<CorpusArgument>(
-                 new CorpusArgument{x, {documents, view_starts, n_topics, group, n_threads}});
+                 new CorpusArgument{std::move(kept), {documents, view_starts, n_topics, group, n_threads}});
            }),
            py::arg("x"), py::arg("view_starts"), py::arg("n_topics"), py::arg("group"), py::arg("n_threads"));
   py::class_<TopicObjective>(m, "TopicObjective")

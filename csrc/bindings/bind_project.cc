@@ -31,7 +31,7 @@ std::unique_ptr<PackedProjection> pack(const py::array& matrix, const std::strin
     const Storage kind = parse_storage(storage);
     const int64_t rows = matrix.shape(0), cols = matrix.shape(1);
     const int64_t row_stride = matrix.strides(0) / size, col_stride = matrix.strides(1) / size;
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     return std::make_unique<PackedProjection>(data, rows, cols, row_stride, col_stride, kind, n_threads);
   };
   if (has_dtype<double>(matrix)) return build(static_cast<const double*>(matrix.data()));
@@ -49,7 +49,7 @@ void run(const CsrArgument& x, const PackedProjection& projection, const py::arr
       throw py::value_error("out: expected shape (" + std::to_string(rows.n_rows) + ", " +
                             std::to_string(projection.n_components()) + ")");
     }
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     project(rows, projection, out, options);
   });
 }

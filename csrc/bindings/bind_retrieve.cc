@@ -43,7 +43,7 @@ TopK find(const py::array& queries, const py::array& corpus, int64_t k, const st
   TopK found{py::array_t<int64_t>({left.rows, k}), py::array_t<float>({left.rows, k})};
   int64_t* indices = found.indices.mutable_data();
   float* scores = found.scores.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   top_k(left, right, k, indices, scores, options);
   return found;
 }
@@ -54,7 +54,7 @@ TrueRanks rank(const py::array& a, const py::array& b, const std::string& metric
   const RetrieveOptions options = options_of(metric, n_threads);
   TrueRanks found{py::array_t<int64_t>(left.rows), py::array_t<int64_t>(left.rows)};
   int64_t *forward = found.forward.mutable_data(), *backward = found.backward.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   true_ranks(left, right, forward, backward, options);
   return found;
 }
@@ -78,7 +78,7 @@ GoldRanks rank_gold(const py::array& queries, const py::array& corpus, int64_t r
   const RetrieveOptions options = options_of(metric, n_threads);
   GoldRanks found{py::array_t<int64_t>(pairs), py::array_t<int64_t>(pairs)};
   int64_t *nearer = found.nearer.mutable_data(), *tied = found.tied.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   gold_ranks(left, right, rivals, {offsets, gold}, nearer, tied, options);
   return found;
 }

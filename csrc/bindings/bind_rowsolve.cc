@@ -64,7 +64,7 @@ double solve(const CsrArgument& x, const std::optional<py::array>& weights, cons
         throw py::value_error("out: wrong shape");
       }
       const T* c = weights ? vector_data<T>(*weights, rows.indptr[rows.n_rows], "weights") : nullptr;
-      const py::gil_scoped_release release;
+      const ReleaseGil release;
       check_columns(rows);
       value = solve_rows<T>(rows, c, shared, result, options);
     } else {
@@ -79,7 +79,7 @@ py::array_t<double> gram(const py::array& factors, int n_threads) {
   const auto view = matrix_view<const T>(factors, "factors");
   py::array_t<double> out({view.cols, view.cols});
   double* data = out.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   table_gram<T>(view, data, n_threads, active_isa());
   return out;
 }

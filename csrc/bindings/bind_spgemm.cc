@@ -8,7 +8,7 @@ template <class Value>
 CsrArgument multiply(const CsrArgument& x, const CsrView<int32_t, float>& matrix, int n_threads) {
   std::vector<ProductPart<Value>> parts;
   x.visit([&](const auto& rows) {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     check_columns(matrix, "matrix");  // the kernel trusts those of the right factor alone
     parts = multiply_sparse<Value>(rows, matrix, n_threads);
   });
@@ -21,7 +21,7 @@ CsrArgument multiply(const CsrArgument& x, const CsrView<int32_t, float>& matrix
   int32_t* columns = indices.mutable_data();
   Value* values = data.mutable_data();
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     join_parts(&parts, starts, columns, values, n_threads);
   }
   return {indptr, indices, data, matrix.n_cols};

@@ -37,7 +37,7 @@ void gram(const CsrArgument& rows, const CsrArgument& columns, double alpha, con
           if (by_column.n_rows != by_row.n_cols || by_column.n_cols != by_row.n_rows) {
             throw py::value_error("columns: expected the transpose of rows");
           }
-          const py::gil_scoped_release release;
+          const ReleaseGil release;
           check_indices(by_row, "rows");
           check_indices(by_column, "columns");
           sparse_gram<Index, Value>(by_row, by_column, alpha, view, n_threads);
@@ -55,7 +55,7 @@ template <class T>
 int64_t factor(const py::array& a, int n_threads) {
   const auto view = matrix_view<T>(a, "a");
   check_square(view, "a");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return cholesky<T>(view, n_threads);
 }
 
@@ -65,7 +65,7 @@ void solve(const py::array& l, bool transpose, const py::array& b, int n_threads
   const auto right = matrix_view<T>(b, "b");
   check_square(left, "l");
   if (right.rows != left.rows) throw py::value_error("b: expected as many rows as l");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   solve_lower<T>(left, transpose, right, n_threads);
 }
 
@@ -73,7 +73,7 @@ template <class T>
 void mirror(const py::array& a, int n_threads) {
   const auto view = matrix_view<T>(a, "a");
   check_square(view, "a");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   mirror_lower<T>(view, n_threads);
 }
 

@@ -10,7 +10,7 @@ py::array_t<double> cross(const py::array& a, const py::array& b, int n_threads)
   if (left.rows != right.rows) throw py::value_error("b: expected as many rows as a");
   py::array_t<double> out({left.cols, right.cols});
   double* data = out.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   tall_cross<T>(left, right, data, n_threads);
   return out;
 }
@@ -22,14 +22,14 @@ void multiply(const py::array& a, const py::array& c, double alpha, double beta,
   const auto result = matrix_view<T>(out, "out");
   if (left.cols != right.rows) throw py::value_error("c: expected as many rows as a has columns");
   if (result.rows != left.rows || result.cols != right.cols) throw py::value_error("out: wrong shape");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   tall_multiply<T>(left, right, static_cast<T>(alpha), static_cast<T>(beta), result, n_threads);
 }
 
 template <class T>
 void normal(const py::array& out, uint64_t key, uint32_t stream, int n_threads) {
   const auto view = matrix_view<T>(out, "out");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   fill_normal<T>(view, key, stream, n_threads);
 }
 

@@ -23,7 +23,7 @@ struct WordSequences {
 
 void add_documents(CountSession& session, const py::list& documents, int64_t first_document_number) {
   const TextBatch batch(documents, first_document_number);
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   session.add(batch.refs(), first_document_number);
 }
 
@@ -32,7 +32,7 @@ CsrArgument take_rows(CountSession& session) {
   py::array_t<int64_t> indptr(session.n_documents() + 1);
   py::array_t<int32_t> indices(session.n_entries()), data(session.n_entries());
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     session.write_rows(indptr.mutable_data(), indices.mutable_data(), data.mutable_data());
   }
   return {indptr, indices, data, session.vocabulary()->size()};
@@ -50,7 +50,7 @@ WordSequences sequences(const VocabularyPointer& vocabulary, const py::list& doc
   const TextBatch batch(documents, first_document_number);
   Sequences found;
   {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     found = word_sequences(*vocabulary, batch.refs(), lowercase, errors_replace, first_document_number,
                            n_threads);
   }
@@ -114,7 +114,7 @@ void register_text(py::module_& m) {
       .def(
           "choose",
           [](CountSession& s, int64_t drop_top, std::optional<int64_t> max_features, int64_t min_count) {
-            const py::gil_scoped_release release;
+            const ReleaseGil release;
             s.choose({drop_top, max_features, min_count});
           },
           py::arg("drop_top"), py::arg("max_features").none(true), py::arg("min_count"))

@@ -15,7 +15,7 @@ void fold(const py::array& offsets, const py::array& keys, const py::array& fact
   if (result.cols != table.cols * rows.cols) throw py::value_error("out: wrong number of columns");
   if (!std::is_sorted(bounds, bounds + result.rows + 1)) throw py::value_error("offsets: must not decrease");
   if (!all_in_range(key, rows.rows, table.rows)) throw py::value_error("keys: out of range of the factor");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   fold_fibres<T>(bounds, key, table, rows, first_child, result, n_threads);
 }
 

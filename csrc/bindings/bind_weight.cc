@@ -15,7 +15,7 @@ template <class Out>
 void run(const CsrArgument& x, const Weighting& weighting, const py::array& out, int n_threads) {
   Out* result = output_data<Out>(out, x.data.size(), "out");
   x.visit([&](const auto& rows) {
-    const py::gil_scoped_release release;
+    const ReleaseGil release;
     weight_rows(rows, weighting, result, n_threads);
   });
 }

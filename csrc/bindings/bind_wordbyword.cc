@@ -45,7 +45,7 @@ std::unique_ptr<WordAligner> make_aligner(const py::array& source, const py::arr
   check_ids(pairs.target, target.size(), n_target, "target");
   check_ranges(pairs.source_begin, pairs.source_end, n, source.size(), "source_begin");
   check_ranges(pairs.target_begin, pairs.target_end, n, target.size(), "target_begin");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   return std::make_unique<WordAligner>(pairs, min_cooccurrence, chunk_cells, active_isa(), n_threads);
 }
 
@@ -58,7 +58,7 @@ HmmExpectations hmm(WordAligner& aligner, const py::array& jumps, double null_pr
   HmmExpectations found{0, py::array_t<double>({weights.rows, weights.cols}),
                         py::array_t<double>({weights.rows, weights.cols})};
   double *counts = found.counts.mutable_data(), *exposure = found.exposure.mutable_data();
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   found.log_likelihood = aligner.hmm({(k - 3) / 2}, null_probability, weights.data, counts, exposure);
   return found;
 }
@@ -81,7 +81,7 @@ void register_wordbyword(py::module_& m) {
       .def(py::init(&make_aligner), py::arg("source"), py::arg("target"), py::arg("source_begin"),
            py::arg("source_end"), py::arg("target_begin"), py::arg("target_end"), py::arg("n_source"),
            py::arg("n_target"), py::arg("min_cooccurrence"), py::arg("chunk_cells"), py::arg("n_threads"))
-      .def("model1", &WordAligner::model1, py::call_guard<py::gil_scoped_release>())
+      .def("model1", &WordAligner::model1, py::call_guard<ReleaseGil>())
       .def("hmm", &hmm, py::arg("jumps"), py::arg("null_probability"))
       .def_property_readonly("n_cells", &WordAligner::n_cells)
       .def("cells", &probable_cells, py::arg("min_probability"));

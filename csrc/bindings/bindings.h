@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.h"
 #include "core/cpu.h"
 #include "core/views.h"
 

@@ -15,24 +15,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollEvery = std::chrono::milliseconds(50);
+constexpr auto kIdle = std::chrono::seconds(2);
 
 std::atomic<InterruptCheck> interrupt_check{nullptr};
-thread_local bool inside_parallel_for = false;
+std::atomic<bool> everything_stops{false};
 
 // One parallel_for in flight.
 struct Job {
   int64_t n_tasks;
   const std::function<void(int64_t, int)>& body;
   std::atomic<int64_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr error;
-
-  void cancel() { next.store(n_tasks); }
+  std::atomic<bool> stopped{false};
+  std::mutex mutex{};
+  std::exception_ptr error{};
 
   void fail(std::exception_ptr e) {
     const std::lock_guard lock(mutex);
     if (!error) error = std::move(e);
-    cancel();
+    stopped.store(true, std::memory_order_relaxed);
+    next.store(n_tasks);
   }
 
   // Returns false when no task was left to take.
@@ -49,28 +50,35 @@ struct Job {
   }
 };
 
-// Asks the interrupt check, but not more often than it is worth.
-class Poller {
- public:
-  bool interrupted() {
-    const auto now = Clock::now();
-    if (now - last_ < kPollEvery) return false;
-    last_ = now;
-    const InterruptCheck check = interrupt_check.load();
-    return check != nullptr && check();
-  }
-
- private:
-  Clock::time_point last_ = Clock::now();
+// What a thread is doing. Only the thread that called parallel_for may ask the interrupt check.
+struct Here {
+  Job* job = nullptr;
+  bool is_helper = false;
+  Clock::time_point asked{};
 };
+thread_local Here here;
+
+// Asks the interrupt check, but not more often than it is worth: over all jobs of a call, which may be short.
+bool interrupted() {
+  if (everything_stops.load(std::memory_order_relaxed)) return true;
+  const auto now = Clock::now();
+  if (now - here.asked < kPollEvery) return false;
+  here.asked = now;
+  const InterruptCheck check = interrupt_check.load();
+  return check != nullptr && check();
+}
+
+void stop_if_interrupted(Job& job) {
+  if (interrupted()) job.fail(std::make_exception_ptr(Interrupted{}));
+}
 
 class Pool {
  public:
   void run(Job& job, int n_threads) {
     const int helpers = static_cast<int>(std::min<int64_t>(n_threads, job.n_tasks)) - 1;
-    grow(helpers);
     {
       const std::lock_guard lock(mutex_);
+      grow(helpers);
       job_ = &job;
       wanted_ = helpers;
       active_ = 0;
@@ -78,15 +86,12 @@ class Pool {
     }
     wake_.notify_all();
 
-    Poller poller;
-    while (job.run_one(0)) {
-      if (poller.interrupted()) job.fail(std::make_exception_ptr(Interrupted{}));
-    }
+    while (job.run_one(0)) stop_if_interrupted(job);
     std::unique_lock lock(mutex_);
     wanted_ = 0;  // A helper that has not started by now is not needed.
     while (!done_.wait_for(lock, kPollEvery, [&] { return active_ == 0; })) {
       lock.unlock();
-      if (poller.interrupted()) job.fail(std::make_exception_ptr(Interrupted{}));
+      stop_if_interrupted(job);
       lock.lock();
     }
     job_ = nullptr;
@@ -95,28 +100,37 @@ class Pool {
   std::mutex in_use;  // Held by the thread whose job the pool is running.
 
  private:
+  // The system may refuse a thread. Those that are there do the work then, if only the caller.
   void grow(int helpers) {
-    while (n_helpers_ < helpers) {
-      ++n_helpers_;
-      std::thread([this, worker = n_helpers_] { serve(worker); }).detach();
+    try {
+      if (static_cast<int>(serving_.size()) <= helpers) serving_.resize(helpers + 1);
+      for (int worker = 1; worker <= helpers; ++worker) {
+        if (serving_[worker]) continue;
+        std::thread([this, worker] { serve(worker); }).detach();
+        serving_[worker] = true;
+      }
+    } catch (const std::exception&) {
     }
   }
 
+  // Ends after a while without work: jobs that want fewer threads let the others go.
   void serve(int worker) {
-    inside_parallel_for = true;
+    here.is_helper = true;
     uint64_t seen = 0;
     std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [&] { return generation_ != seen && worker <= wanted_; });
+    while (wake_.wait_for(lock, kIdle, [&] { return generation_ != seen && worker <= wanted_; })) {
       seen = generation_;
       Job& job = *job_;
       ++active_;
       lock.unlock();
+      here.job = &job;
       while (job.run_one(worker)) {
       }
+      here.job = nullptr;
       lock.lock();
       if (--active_ == 0) done_.notify_one();
     }
+    serving_[worker] = false;
   }
 
   std::mutex mutex_;
@@ -125,7 +139,7 @@ class Pool {
   Job* job_ = nullptr;
   int wanted_ = 0;
   int active_ = 0;
-  int n_helpers_ = 0;
+  std::vector<bool> serving_;  // by worker: whether there is a thread for it
   uint64_t generation_ = 0;
 };
 
@@ -135,7 +149,7 @@ std::atomic<Pool*> current_pool{nullptr};
 
 void forget_pool_after_fork() {
   current_pool.store(nullptr);
-  inside_parallel_for = false;
+  here.job = nullptr;
 }
 
 Pool& pool() {
@@ -149,40 +163,46 @@ Pool& pool() {
   return *expected;
 }
 
-void run_serially(Job& job) {
-  Poller poller;
-  while (job.run_one(0)) {
-    if (poller.interrupted()) job.fail(std::make_exception_ptr(Interrupted{}));
-  }
-}
-
 }  // namespace
 
 void set_interrupt_check(InterruptCheck check) {
   interrupt_check.store(check);
 }
 
+void restart_interrupt_clock() {
+  here.asked = Clock::now();
+}
+
+void stop_all_work() {
+  everything_stops.store(true);
+}
+
+void check_interrupt() {
+  const bool stopped = here.job != nullptr && here.job->stopped.load(std::memory_order_relaxed);
+  if (stopped || (!here.is_helper && interrupted())) throw Interrupted{};
+}
+
 void parallel_for(int64_t n_tasks, int n_threads, const std::function<void(int64_t, int)>& body) {
   if (n_tasks <= 0) return;
-  if (inside_parallel_for) {
-    for (int64_t task = 0; task < n_tasks; ++task) body(task, 0);
+  if (here.job != nullptr) {
+    for (int64_t task = 0; task < n_tasks; ++task) {
+      body(task, 0);
+      check_interrupt();
+    }
     return;
   }
-  Job job{n_tasks, body, {0}, {}, {}};
-  inside_parallel_for = true;
+  Job job{.n_tasks = n_tasks, .body = body};
+  here.job = &job;
   struct Leave {
-    ~Leave() { inside_parallel_for = false; }
+    ~Leave() { here.job = nullptr; }
   } leave;
-  if (n_threads <= 1 || n_tasks == 1) {
-    run_serially(job);
+  std::unique_lock<std::mutex> lock;
+  Pool* shared = n_threads > 1 && n_tasks > 1 ? &pool() : nullptr;
+  if (shared != nullptr) lock = std::unique_lock(shared->in_use, std::try_to_lock);
+  if (lock.owns_lock()) {
+    shared->run(job, n_threads);
   } else {
-    Pool& shared = pool();
-    std::unique_lock lock(shared.in_use, std::try_to_lock);
-    if (lock.owns_lock()) {
-      shared.run(job, n_threads);
-    } else {
-      run_serially(job);
-    }
+    while (job.run_one(0)) stop_if_interrupted(job);
   }
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -26,6 +26,31 @@ void parallel_for(int64_t n_tasks, int n_threads, const std::function<void(int64
 using InterruptCheck = bool (*)();
 void set_interrupt_check(InterruptCheck check);
 
+// The next 50 ms of this thread begin now: what is over sooner is never asked about.
+void restart_interrupt_clock();
+
+// For work that may take longer than a moment without an end of a task: throws Interrupted if the work is to
+// stop. Costs about as much as reading a clock: call it every ten microseconds of work, or every millisecond.
+void check_interrupt();
+
+// The same for loops of short steps, whose work is counted in about nanoseconds.
+class Patience {
+ public:
+  void spend(int64_t work) {
+    left_ -= work;
+    if (left_ > 0) return;
+    left_ = kWork;
+    check_interrupt();
+  }
+
+ private:
+  static constexpr int64_t kWork = 1 << 16;
+  int64_t left_ = kWork;
+};
+
+// All jobs, and those that begin later, end with Interrupted.
+void stop_all_work();
+
 // A contiguous piece [begin, end) of n items, cut into blocks of `grain`.
 struct Block {
   int64_t begin;

@@ -1,10 +1,12 @@
 #include "core/parallel.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -34,6 +36,11 @@ bool all_once(int64_t n_tasks, int n_threads) {
     if (c != 1) return false;
   }
   return true;
+}
+
+int64_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
 }
 
 }  // namespace
@@ -155,6 +162,80 @@ TEST(interrupt_while_only_a_helper_works) {
   set_interrupt_check(nullptr);
   CHECK(asked);
 }
+
+TEST(a_long_task_is_interrupted_from_inside) {
+  static std::atomic<int> asked;
+  for (const int n_threads : {1, 2}) {
+    asked = 0;
+    set_interrupt_check([] { return ++asked >= 2; });
+    std::atomic<int> ended{0};
+    CHECK_THROWS(Interrupted, "interrupted", parallel_for(2, n_threads, [&](int64_t, int) {
+                   for (int i = 0; i < 20000; ++i) {
+                     std::this_thread::sleep_for(100us);
+                     check_interrupt();
+                   }
+                   ++ended;
+                 }));
+    CHECK_EQUAL(ended.load(), 0);
+    CHECK_EQUAL(asked.load(), 2);  // and never by a helper
+    set_interrupt_check(nullptr);
+    CHECK(all_once(50, n_threads));
+  }
+}
+
+TEST(short_jobs_one_after_the_other_are_interrupted) {
+  static std::atomic<int> asked;
+  asked = 0;
+  set_interrupt_check([] { return ++asked >= 2; });
+  restart_interrupt_clock();
+  CHECK_THROWS(
+      Interrupted, "interrupted", for (int i = 0; i < 2000; ++i) {
+        parallel_for(2, 2, [](int64_t, int) { std::this_thread::sleep_for(1ms); });
+      });
+  set_interrupt_check(nullptr);
+}
+
+TEST(an_error_ends_the_long_tasks_beside_it) {
+  std::atomic<int> ended{0};
+  CHECK_THROWS(std::runtime_error, "task 1", parallel_for(2, 2, [&](int64_t task, int) {
+                 if (task == 1) throw std::runtime_error("task 1");
+                 for (int i = 0; i < 20000; ++i) {
+                   std::this_thread::sleep_for(100us);
+                   check_interrupt();
+                 }
+                 ++ended;
+               }));
+  CHECK_EQUAL(ended.load(), 0);
+}
+
+TEST(idle_threads_end) {
+  CHECK(all_once(1000, 12));
+  const int64_t many = threads_of_this_process();
+  CHECK(many >= 12);
+  // Two threads are still asked for, over and over: those are not idle.
+  for (int i = 0; i < 8000 && threads_of_this_process() > many - 10; ++i) {
+    parallel_for(2, 2, [](int64_t, int) { std::this_thread::sleep_for(1ms); });
+  }
+  CHECK(threads_of_this_process() <= many - 10);
+  CHECK(all_once(1000, 12));
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which need memory of their own
+
+TEST(threads_that_the_system_refuses_are_not_waited_for) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const rlimit none{1 << 20, 1 << 20};  // bytes of address space: less than there is already
+    if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+    _exit(all_once(100, 5) && all_once(100, 3) ? 0 : 1);
+  }
+  int status = 0;
+  CHECK_EQUAL(waitpid(child, &status, 0), child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+#endif
 
 #ifndef __SANITIZE_THREAD__  // which cannot start threads in a forked child
 

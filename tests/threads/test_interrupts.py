@@ -71,6 +71,19 @@ KERNELS = {
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
     ),
+    # One row, one document, few documents: a task is interrupted inside.
+    "weighted_row_solve one row": (
+        "X, Y = rows(1, 3_000_000, 20_000), rng.standard_normal((20_000, 300))",
+        "sj.kernels.weighted_row_solve(X, Y, missing_weight=0.01, reg=1.0, n_threads=N)",
+    ),
+    "TermCounter one document": (
+        "text = ' '.join(map(str, rng.integers(0, 10**6, 2_000_000).tolist()))",
+        "sj.TermCounter(ngram_range=(1, 4), n_threads=N).fit([text])",
+    ),
+    "align_sentences": (
+        "documents = [['x' * int(n) for n in rng.integers(1, 99, 12_000)] for _ in range(4)]",
+        "sj.alignment.align_sentences(documents, documents, band=12_000, n_threads=N)",
+    ),
 }
 
 # A small fit, and a long one of the same estimator with other parameters.

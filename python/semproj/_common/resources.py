@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
+import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
@@ -11,12 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
 import joblib  # scikit-learn has imported it already
+import numpy as np
 
 from .. import _core
 
 Result = TypeVar("Result")
 
 _ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
+_MANY = 2**31
+_BLAS_BUFFER = 2**25  # bytes for each thread that calls BLAS
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUPS = Path("/proc/self/cgroup")
 
@@ -26,9 +32,10 @@ def available_threads() -> int:
     for name in _ENVIRONMENT:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value:
-            if not value.isdecimal() or int(value) < 1:
-                raise ValueError(f"{name}: expected a positive integer, got {value!r}")
-            return int(value)
+            digits = value.lstrip("0")
+            if not (value.isascii() and digits.isdecimal() and len(digits) <= len(str(_MANY))):
+                raise ValueError(f"{name}: expected a positive integer below 2**31, got {value!r}")
+            return _bounded(int(digits), name, "")
     return int(joblib.cpu_count())
 
 
@@ -44,7 +51,19 @@ def resolve_threads(n_threads: int | None) -> int:
         raise TypeError(f"n_threads: expected a positive integer or None, got {n_threads!r}")
     if n_threads < 1:
         raise ValueError(f"n_threads: expected a positive integer or None, got {n_threads}")
-    return int(n_threads)
+    return _bounded(int(n_threads), "n_threads", " or None")
+
+
+def _bounded(count: int, name: str, alternative: str) -> int:
+    """More threads than a machine can make use of cost memory and bring nothing; results are the same."""
+    if count >= _MANY:
+        got = f"{count}" if count < 2**64 else "more than 2**64"
+        raise ValueError(f"{name}: expected a positive integer below 2**31{alternative}, got {got}")
+    most = max(64, 8 * (os.cpu_count() or 1))
+    if count > most:
+        message = f"{name}: {count} threads are more than this machine can use; {most} are used"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    return min(count, most)
 
 
 class _SingleThreadedBlas:
@@ -56,14 +75,17 @@ class _SingleThreadedBlas:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._depth = 0
+        self._depths: dict[int, int] = {}  # by thread: calls that are inside
         self._limiter: Any = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
-        # If a thread that is not in the child held the lock, nobody would release it.
+        # Only the thread that forked is in the child: others release no lock there, and leave no call.
         self._lock = threading.Lock()
+        own = threading.get_ident()
+        self._depths = {own: self._depths[own]} if own in self._depths else {}
+        self._restore_if_unused()
 
     def enter(self) -> None:
         from threadpoolctl import threadpool_limits
@@ -73,19 +95,32 @@ class _SingleThreadedBlas:
                 from scipy.linalg import cython_blas, cython_lapack
 
                 _core.use_blas({**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
-            if self._depth == 0:
+            if self._limiter is None:
+                _need_memory_for_blas()
                 _let_any_thread_set_limits()
                 self._limiter = threadpool_limits(limits=1, user_api="blas")
-            self._depth += 1
+            own = threading.get_ident()
+            self._depths[own] = self._depths.get(own, 0) + 1
 
     def leave(self) -> None:
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                _let_any_thread_set_limits()
-                self._limiter.restore_original_limits()
-                _let_any_thread_set_limits()
-                self._limiter = None
+            own = threading.get_ident()
+            self._depths[own] -= 1
+            if self._depths[own] == 0:
+                del self._depths[own]
+            self._restore_if_unused()
+
+    def _restore_if_unused(self) -> None:
+        if self._limiter is not None and not self._depths:
+            _let_any_thread_set_limits()
+            self._limiter.restore_original_limits()
+            _let_any_thread_set_limits()
+            self._limiter = None
+
+
+def _need_memory_for_blas() -> None:
+    """Without memory for its buffers, OpenBLAS asks for them again and again, for ever: so ask before it does."""
+    np.empty(_BLAS_BUFFER * (1 + available_threads()), np.uint8)
 
 
 def _let_any_thread_set_limits() -> None:
@@ -102,23 +137,41 @@ def _let_any_thread_set_limits() -> None:
 _blas = _SingleThreadedBlas()
 
 
+class _Token:
+    """Lives as long as somebody holds it."""
+
+
 def interruptible(function: Callable[..., Result], *args: Any) -> Result:
     """Call a long function, which releases the GIL, so that Ctrl-C is noticed at once.
 
-    It runs on a thread of its own; after an interrupt, that thread is left to end by itself.
+    It runs on a thread of its own; after an interrupt, that thread is left to end by itself. If the system has no
+    thread to give, the function is called here.
     """
     outcome: list[Any] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
 
-    def call() -> None:
+    def call(token: _Token) -> None:
         try:
             outcome.append((function(*args), None))
         except BaseException as error:
             outcome.append((None, error))
+        finally:
+            ended.release()
 
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.1)
+    # Not threading.Thread: short of memory, a thread may die before its first line, and start waits for ever.
+    # The token is gone when the thread is.
+    token = _Token()
+    running = weakref.ref(token)
+    try:
+        _thread.start_new_thread(call, (token,))
+    except RuntimeError:
+        return function(*args)
+    del token
+    while not ended.acquire(timeout=0.1) and running() is not None:
+        pass
+    if not outcome:
+        raise MemoryError("a thread ended before it had begun")
     result, error = outcome[0]
     if error is not None:
         raise error
