@@ -118,6 +118,8 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"model: expected a model of rows such as LSA, got {type(self.model).__name__}")
         if self.storage is not None:
             check_choice(self.storage, "storage", STORAGES)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise TypeError(f"normalize: expected a bool, got {self.normalize!r}")
         check_is_fitted(self.counter)
         check_is_fitted(self.model, "components_")
         own = getattr(self.model, "weighting_", None)

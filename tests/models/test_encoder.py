@@ -180,6 +180,11 @@ class TestParts:
         with pytest.raises(ValueError, match="storage: expected one of"):
             sj.Encoder(encoder.counter, encoder.weighting, encoder.model, storage="float8").encode(NEW)
 
+    def test_normalize(self, encoder):
+        for wrong in (1, "yes", (), None):
+            with pytest.raises(TypeError, match=r"^normalize: expected a bool, got"):
+                sj.Encoder(encoder.counter, encoder.weighting, encoder.model, normalize=wrong).encode(NEW)
+
 
 @pytest.mark.parametrize("storage", [None, "float16", "int8"])
 @pytest.mark.parametrize("normalize", [False, True])
