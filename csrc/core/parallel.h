@@ -33,6 +33,21 @@ void restart_interrupt_clock();
 // stop. Costs about as much as reading a clock: call it every ten microseconds of work, or every millisecond.
 void check_interrupt();
 
+// The same for loops of short steps, whose work is counted in about nanoseconds.
+class Patience {
+ public:
+  void spend(int64_t work) {
+    left_ -= work;
+    if (left_ > 0) return;
+    left_ = kWork;
+    check_interrupt();
+  }
+
+ private:
+  static constexpr int64_t kWork = 1 << 16;
+  int64_t left_ = kWork;
+};
+
 // All jobs, and those that begin later, end with Interrupted.
 void stop_all_work();
 

@@ -19,11 +19,13 @@ void sparse_gram(const CsrView<Index, Value>& rows, const CsrView<Index, Value>&
     std::vector<double>& sums = scratch[static_cast<size_t>(worker)];
     sums.resize(static_cast<size_t>(n));
     const Block block = block_at(n, kGrain, tasks - 1 - task);
+    Patience patience;
     for (int64_t i = block.begin; i < block.end; ++i) {
       std::fill_n(sums.begin(), i + 1, 0.0);
       for (int64_t at = columns.indptr[i]; at < columns.indptr[i + 1]; ++at) {
         const int64_t row = columns.indices[at];
         const double value = columns.data[at];
+        patience.spend(rows.indptr[row + 1] - rows.indptr[row]);
         for (int64_t e = rows.indptr[row]; e < rows.indptr[row + 1] && rows.indices[e] <= i; ++e) {
           sums[static_cast<size_t>(rows.indices[e])] += value * static_cast<double>(rows.data[e]);
         }

@@ -69,6 +69,7 @@ void true_ranks(const MatrixView<const float>& a, const MatrixView<const float>&
     for (int64_t c = theirs.begin; c < theirs.end; c += kBlockColumns) {
       const int64_t end = std::min(theirs.end, c + kBlockColumns);
       scorer.score(right, c, end);
+      check_interrupt();
       int32_t columns[kBlockColumns] = {};
       for (int64_t i = mine.begin; i < mine.end; ++i) {
         float* scores = scorer.scores(i - mine.begin);
@@ -108,11 +109,13 @@ void gold_ranks(const MatrixView<const float>& queries, const MatrixView<const f
   parallel_for(block_count(n, per_block), n_threads, [&](int64_t task, int worker) {
     const Block mine = block_at(n, per_block, task);
     BlockScorer& scorer = scorers.of(worker);
+    Patience patience;
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       scorer.take_queries(left, i, i + 1);
       for (int64_t p = gold.starts[i]; p < gold.starts[i + 1]; ++p) {
         const int64_t row = gold.rows[p];
         scorer.score(right, row, row + 1);
+        patience.spend(64 + queries.cols);
         const float score = *scorer.scores(0);
         const float margin = margin_of(options.metric, score, left.length(i), right.length(row));
         reach[p] = score - margin;
@@ -133,6 +136,7 @@ void gold_ranks(const MatrixView<const float>& queries, const MatrixView<const f
     for (int64_t c = theirs.begin; c < theirs.end; c += kBlockColumns) {
       const int64_t end = std::min(theirs.end, c + kBlockColumns);
       scorer.score(right, c, end);
+      check_interrupt();
       for (int64_t i = mine.begin; i < mine.end; ++i) {
         const float* scores = scorer.scores(i - mine.begin);
         for (int64_t p = gold.starts[i]; p < gold.starts[i + 1]; ++p) {

@@ -157,6 +157,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
           for (int64_t q = mine.begin; q < mine.end; ++q) {
             reservoirs.add(table, q, part, scorer.scores(q - mine.begin), end - c, c);
           }
+          check_interrupt();
         }
       });
     }
@@ -165,9 +166,11 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
     parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
       const Block mine = block_at(n, kGrain, task);
       std::vector<uint64_t> scratch;
+      Patience patience;
       for (int64_t q = mine.begin; q < mine.end; ++q) {
         const int64_t at = (start + q) * k;
         reservoirs.finish(q, options.metric, scratch, ids + at, scores + at);
+        patience.spend(64 * k);
       }
     });
   }

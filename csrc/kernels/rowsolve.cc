@@ -139,6 +139,7 @@ void table_gram(const MatrixView<const T>& factors, double* out, int n_threads, 
           std::copy_n(factors.row(r), k, block.begin() + (r - rows.begin) * stride);
         }
         table.column_gram(block.data(), rows.end - rows.begin, stride, stride, 1.0, sum);
+        check_interrupt();
       }
     };
     if (factors.rows <= kFewRows) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/parallel.h"
 #include "kernels/rowsolve.h"
 #include "kernels/rowsolve_entries.h"
 
@@ -84,7 +85,9 @@ class LongRows {
         U* into = block + filled * stride_;
         for (int64_t c = 0; c < k_; ++c) into[c] = root * static_cast<U>(y[c]);
         std::fill(into + k_, into + stride_, U{0});
-        if (++filled == kSummedRows) flush();
+        if (++filled < kSummedRows) continue;
+        flush();
+        check_interrupt();
       }
       if (filled > 0) flush();
       if (row.weight == nullptr && shared_.missing_weight <= 1) break;  // none is negative

@@ -94,6 +94,7 @@ inline void prefetch_row(const CsrView<int32_t, float>& b, int64_t k) {
 template <class Value, class Index, class In>
 void multiply_block(const CsrView<Index, In>& a, const CsrView<int32_t, float>& b, const Block& block,
                     Scratch<Value>* scratch, ProductPart<Value>* part) {
+  Patience patience;
   int64_t used = 0;
   const int64_t last = a.indptr[block.end];
   for (int64_t r = block.begin; r < block.end; ++r) {
@@ -110,6 +111,7 @@ void multiply_block(const CsrView<Index, In>& a, const CsrView<int32_t, float>& 
       const int64_t begin = b.indptr[k], n = b.indptr[k + 1] - begin;
       scratch->sums.add(b.indices + begin, b.data + begin, n, scale);
       products += n;
+      patience.spend(n);
     }
     scratch->reserve(used, std::min(products, b.n_cols));
     const int64_t length = scratch->sums.take(scratch->indices.data() + used, scratch->data.data() + used);

@@ -77,6 +77,7 @@ void tall_cross(const MatrixView<const T>& a, const MatrixView<const T>& b, doub
         multiply(T{0}, product.data(), n);
         add_product(product, m, n, diagonal, sum, b.cols);
       }
+      check_interrupt();
     }
   });
 

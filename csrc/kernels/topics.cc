@@ -69,6 +69,7 @@ TokenSums DocumentPass::run(const float* theta, const int32_t* words, const floa
                                             ratios + at, sums_.get(), squares, cached);
     all.log_likelihood += found.log_likelihood;
     all.mass += found.mass;
+    patience_.spend(here * stride() / 4);
     if (several) {
       for (int64_t t = 0; t < stride(); ++t) wide_[t] += static_cast<double>(std::exchange(sums_[t], 0.0f));
     }

@@ -86,6 +86,7 @@ class DocumentPass {
   const simd::TopicTable& table_;
   AlignedArray<float> sums_;
   std::vector<double> wide_;
+  Patience patience_;
 };
 
 // Documents and the same entries sorted by block and word; also the memory that sweeps need.

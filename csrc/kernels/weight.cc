@@ -36,8 +36,10 @@ void weight_rows(const CsrView<Index, Value>& rows, const Weighting& weighting, 
   weighting.with_formula([&](const auto& formula) {
     parallel_for(block_count(rows.n_rows, kGrain), n_threads, [&](int64_t task, int) {
       const Block block = block_at(rows.n_rows, kGrain, task);
+      Patience patience;
       for (int64_t r = block.begin; r < block.end; ++r) {
         const int64_t begin = rows.indptr[r];
+        patience.spend(16 * (rows.indptr[r + 1] - begin));
         weight_row(rows, r, weighting.length_norm(rows.data + begin, rows.indptr[r + 1] - begin), formula,
                    out);
       }

@@ -25,6 +25,7 @@ namespace semproj {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTaskCells = 1 << 15;  // a millisecond or less
 
 struct Move {
   int a, b;
@@ -67,7 +68,11 @@ class Table {
     const int64_t n = rows() - 1;
     for (auto& row : cost_) row.resize(band_.width());
     back_.resize((n + 1) * band_.width());
-    for (int64_t i = 0; i <= n; ++i) fill_row(i);
+    Patience patience;
+    for (int64_t i = 0; i <= n; ++i) {
+      fill_row(i);
+      patience.spend(8 * band_.width());
+    }
   }
 
   // False when the path came near the band's edge, so that a wider band might have a better one.
@@ -134,6 +139,28 @@ class Table {
   std::vector<uint8_t> back_;
 };
 
+// Within a step of the diagonal by two sentences the band must hold the cell it came from.
+int64_t first_half(int64_t n, int64_t m, const BeadModel& model) {
+  return std::max(model.band, 2 * (m / n + 2));
+}
+
+// Where to cut the documents into tasks of about kTaskCells of the bands.
+std::vector<int64_t> cut_tasks(const SentenceLengths& source, const SentenceLengths& target,
+                               const BeadModel& model) {
+  const auto documents = static_cast<int64_t>(source.starts.size()) - 1;
+  std::vector<int64_t> cuts{0};
+  double cells = 0;
+  for (int64_t d = 0; d < documents; ++d) {
+    const auto n = static_cast<int64_t>(source.document(d).size());
+    const auto m = static_cast<int64_t>(target.document(d).size());
+    if (n > 0) cells += static_cast<double>(n) * Band(n, m, first_half(n, m, model)).width();
+    if (cells < kTaskCells && d + 1 < documents) continue;
+    cuts.push_back(d + 1);
+    cells = 0;
+  }
+  return cuts;
+}
+
 }  // namespace
 
 std::vector<Bead> align_lengths(std::span<const int32_t> source, std::span<const int32_t> target,
@@ -148,8 +175,7 @@ std::vector<Bead> align_lengths(std::span<const int32_t> source, std::span<const
         {0, static_cast<int32_t>(n), 0, static_cast<int32_t>(m), static_cast<float>(-mismatch(l, k, model))});
     return beads;
   }
-  // Within a step of the diagonal by two sentences the band must hold the cell it came from.
-  for (int64_t half = std::max(model.band, 2 * (m / n + 2));; half *= 2) {
+  for (int64_t half = first_half(n, m, model);; half *= 2) {
     const Band band(n, m, half);
     if (Table(source, target, model, band).trace(&beads) || band.whole()) return beads;
   }
@@ -157,12 +183,10 @@ std::vector<Bead> align_lengths(std::span<const int32_t> source, std::span<const
 
 std::vector<std::vector<Bead>> align_documents(const SentenceLengths& source, const SentenceLengths& target,
                                                const BeadModel& model, int n_threads) {
-  constexpr int64_t kGrain = 16;
-  const auto n = static_cast<int64_t>(source.starts.size()) - 1;
-  std::vector<std::vector<Bead>> beads(n);
-  parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
-    const Block block = block_at(n, kGrain, task);
-    for (int64_t d = block.begin; d < block.end; ++d) {
+  const std::vector<int64_t> cuts = cut_tasks(source, target, model);
+  std::vector<std::vector<Bead>> beads(source.starts.size() - 1);
+  parallel_for(static_cast<int64_t>(cuts.size()) - 1, n_threads, [&](int64_t task, int) {
+    for (int64_t d = cuts[task]; d < cuts[task + 1]; ++d) {
       beads[d] = align_lengths(source.document(d), target.document(d), model);
     }
   });

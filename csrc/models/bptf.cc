@@ -46,6 +46,7 @@ class ListSums {
         for (int64_t c = 0; c < n; ++c) block_[c * stride_ + d_] = lists.values[at + c];
       }
       tables_.rows.column_gram(block_.get(), n, stride_, d_, 1.0, gram_.get());
+      patience_.spend(n * stride_ * stride_ / 16);
       if (d_ < stride_) continue;
       tables_.rows.combine(lists.values + at, block_.get(), n, stride_, partial_.get());
       for (int64_t i = 0; i < d_; ++i) sum_[i] += static_cast<double>(partial_[i]);
@@ -66,6 +67,7 @@ class ListSums {
   AlignedArray<T> block_, partial_;
   AlignedArray<double> gram_;
   std::vector<double> sum_;
+  Patience patience_;
 };
 
 template <class T>
@@ -238,6 +240,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
         if (d < stride) into[d] = values[at + c];  // as in ListSums
       }
       tables.rows.column_gram(block.get(), here, stride, d, 1.0, grams.data() + part * stride * stride);
+      check_interrupt();
       if (d < stride) continue;
       tables.rows.combine(values + at, block.get(), here, stride, partial.data());
       for (int64_t i = 0; i < d; ++i) sums[part * stride + i] += static_cast<double>(partial[i]);

@@ -19,8 +19,10 @@ NeighborLists<T> neighbor_lists(const std::vector<Cells<T>>& slices, int64_t n_w
   const auto for_each = [&](const auto& visit) {
     parallel_for(tasks, n_threads, [&](int64_t task, int) {
       const int64_t begin = n_words * task / tasks, end = n_words * (task + 1) / tasks;
+      Patience patience;
       for (const Cells<T>& slice : slices) {
         for (int64_t c = 0; c < slice.n; ++c) {
+          patience.spend(4);
           const int64_t i = slice.rows[c], j = slice.cols[c];
           if (i >= begin && i < end) visit(i * n_lists + slice.row_list, j, slice.values[c]);
           if (j >= begin && j < end) visit(j * n_lists + slice.col_list, i, slice.values[c]);
@@ -50,7 +52,9 @@ WordClasses color_classes(const int64_t* indptr, const int32_t* neighbors, int64
   });
   std::vector<int32_t> color(static_cast<size_t>(n_words), -1), taken_by;
   std::vector<int64_t> sizes;
+  Patience patience;
   for (const int32_t word : order) {
+    patience.spend(8 * (indptr[word + 1] - indptr[word]) + static_cast<int64_t>(sizes.size()));
     for (int64_t at = indptr[word]; at < indptr[word + 1]; ++at) {
       const int32_t theirs = color[static_cast<size_t>(neighbors[at])];
       if (theirs >= 0) taken_by[static_cast<size_t>(theirs)] = word;

@@ -56,6 +56,7 @@ struct Fold {
     for (int64_t c = begin; c < end; c += kSumChildren) {
       multiply(c, std::min(end, c + kSumChildren), T{0}, product.data(), width());
       for (size_t i = 0; i < size; ++i) sum[i] += product[i];
+      check_interrupt();
     }
     for (int64_t r = 0; r < factor.cols; ++r) {
       for (int x = 0; x < width(); ++x) to[r * stride + x] += static_cast<T>(sum[r * width() + x]);

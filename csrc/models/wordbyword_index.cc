@@ -135,9 +135,11 @@ void WordAligner::find_cells(int64_t min_cooccurrence) {
 void WordAligner::count_row(int64_t min_cooccurrence, const std::vector<int32_t>& pairs, int64_t begin,
                             int64_t end, Worker& w, std::vector<int32_t>* out) const {
   w.touched.clear();
+  Patience patience;
   for (int64_t i = begin; i < end; ++i) {
     const int32_t p = pairs[i];
     if (i > begin && p == pairs[i - 1]) continue;
+    patience.spend(4 * (target_starts_[p + 1] - target_starts_[p]));
     for (int64_t j = target_starts_[p]; j < target_starts_[p + 1]; ++j) {
       const int32_t t = target_[j];
       if (w.seen[t] == p) continue;

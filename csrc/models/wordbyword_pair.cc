@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parallel.h"
 #include "kernels/dispatch.h"
 
 namespace semproj {
@@ -97,7 +98,9 @@ void HmmPair::fill_transitions(const int32_t* words, const float* jumps) {
 double HmmPair::forward() {
   double log_likelihood = 0;
   occupied_[0] = 1;
+  Patience patience;
   for (int64_t j = 0; j < m_; ++j) {
+    patience.spend(n_ * n_ / 4);
     const float* before = occupied_.data() + j * stride_;
     const float* e = emission_.data() + j * stride_;
     float* reach = reach_.data() + j * stride_;
@@ -118,7 +121,9 @@ double HmmPair::forward() {
 
 void HmmPair::backward(float* cells) {
   std::fill(future_.begin(), future_.begin() + n_, 1.0f);
+  Patience patience;
   for (int64_t j = m_ - 1; j >= 0; --j) {
+    patience.spend(n_ * n_ / 4);
     const float* before = occupied_.data() + j * stride_;
     const float* e = emission_.data() + j * stride_;
     const float* reach = reach_.data() + j * stride_;

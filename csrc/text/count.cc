@@ -52,6 +52,7 @@ struct CountSession::Worker {
   Ngrams ngrams;
   RowCounter row;
   std::vector<uint32_t> ids;
+  Patience patience;
   int64_t n_words = 0;
   TermTable table;                // while learning
   std::vector<int64_t> counts;    // by id of the table
@@ -110,6 +111,7 @@ void CountSession::count_block(std::span<const DocumentRef> documents, int64_t f
     for (Spans words; w.tokenizer.next(&words);) {
       w.n_words += words.count;
       const Spans spans = w.ngrams.expand(words);
+      w.patience.spend(16 * spans.count);
       if (static_cast<int64_t>(w.ids.size()) < spans.count) w.ids.resize(2 * spans.count);
       if (learning_) {
         w.table.insert(spans, w.ids.data());

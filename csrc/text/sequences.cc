@@ -30,11 +30,13 @@ Sequences word_sequences(const Vocabulary& vocabulary, std::span<const DocumentR
     Part& part = parts[task];
     Tokenizer tokenizer(lowercase, replace_errors);
     std::vector<uint32_t> found;
+    Patience patience;
     for (int64_t d = block.begin; d < block.end; ++d) {
       tokenizer.start(documents[d], first_number + d);
       for (Spans words; tokenizer.next(&words);) {
         if (static_cast<int64_t>(found.size()) < words.count) found.resize(2 * words.count);
         vocabulary.terms.find(words, found.data());
+        patience.spend(16 * words.count);
         part.ids.insert(part.ids.end(), found.begin(), found.begin() + words.count);
       }
       part.ends.push_back(static_cast<int64_t>(part.ids.size()));

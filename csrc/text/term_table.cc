@@ -13,6 +13,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/parallel.h"
+
 namespace semproj::text {
 namespace {
 
@@ -158,6 +160,7 @@ void TermTable::insert_from(const TermTable& other, std::span<const uint32_t> fr
     }
     text.resize(text.size() + kPadding);
     insert(Spans{text.data(), bounds.data(), static_cast<int64_t>(i - first)}, ids + first);
+    check_interrupt();
   }
 }
 

@@ -27,8 +27,10 @@ uint64_t prefix_of(std::string_view term) {
 // A total order: any way of sorting gives the same result, hence also any number of threads.
 struct Before {
   const TermTable& terms;
+  Patience* patience;  // of the thread that sorts
 
   bool operator()(const Candidate& a, const Candidate& b) const {
+    patience->spend(16);
     if (a.count != b.count) return a.count > b.count;
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     return terms.term(a.id) < terms.term(b.id);
@@ -36,19 +38,24 @@ struct Before {
 };
 
 // Sorts pieces, then merges pairs of pieces.
-void sort_candidates(std::vector<Candidate>& candidates, const Before& before, int n_threads) {
+void sort_candidates(std::vector<Candidate>& candidates, const TermTable& terms, int n_threads) {
   constexpr int64_t kPieces = 16, kSerial = 4096;
   const auto n = static_cast<int64_t>(candidates.size());
   if (n < kSerial || n_threads == 1) {
-    std::sort(candidates.begin(), candidates.end(), before);
+    Patience patience;
+    std::sort(candidates.begin(), candidates.end(), Before{terms, &patience});
     return;
   }
   const auto at = [&](int64_t piece) { return candidates.begin() + n * std::min(piece, kPieces) / kPieces; };
-  parallel_for(kPieces, n_threads, [&](int64_t i, int) { std::sort(at(i), at(i + 1), before); });
+  parallel_for(kPieces, n_threads, [&](int64_t i, int) {
+    Patience patience;
+    std::sort(at(i), at(i + 1), Before{terms, &patience});
+  });
   for (int64_t width = 1; width < kPieces; width *= 2) {
     parallel_for(kPieces / (2 * width), n_threads, [&](int64_t i, int) {
       const int64_t first = 2 * width * i;
-      std::inplace_merge(at(first), at(first + width), at(first + 2 * width), before);
+      Patience patience;
+      std::inplace_merge(at(first), at(first + width), at(first + 2 * width), Before{terms, &patience});
     });
   }
 }
@@ -63,15 +70,16 @@ std::vector<uint32_t> select_terms(const TermTable& terms, const std::vector<int
     if (counts[id] < selection.min_count) continue;  // these would be the last ones anyway
     candidates.push_back({counts[id], prefix_of(terms.term(id)), static_cast<uint32_t>(id)});
   }
-  const Before before{terms};
+  Patience patience;
   const auto n = static_cast<int64_t>(candidates.size());
   const int64_t first = std::min(selection.drop_top, n);
   const int64_t last = selection.max_features ? first + std::min(*selection.max_features, n - first) : n;
   if (last < n) {
-    std::nth_element(candidates.begin(), candidates.begin() + last, candidates.end(), before);
+    std::nth_element(candidates.begin(), candidates.begin() + last, candidates.end(),
+                     Before{terms, &patience});
     candidates.resize(last);
   }
-  sort_candidates(candidates, before, n_threads);
+  sort_candidates(candidates, terms, n_threads);
   std::vector<uint32_t> chosen(last - first);
   for (int64_t i = first; i < last; ++i) chosen[i - first] = candidates[i].id;
   return chosen;

@@ -71,6 +71,15 @@ KERNELS = {
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
     ),
+    # One document, and few: a task is interrupted inside.
+    "TermCounter one document": (
+        "text = ' '.join(map(str, rng.integers(0, 10**6, 2_000_000).tolist()))",
+        "sj.TermCounter(ngram_range=(1, 4), n_threads=N).fit([text])",
+    ),
+    "align_sentences": (
+        "documents = [['x' * int(n) for n in rng.integers(1, 99, 12_000)] for _ in range(4)]",
+        "sj.alignment.align_sentences(documents, documents, band=12_000, n_threads=N)",
+    ),
 }
 
 # A small fit, and a long one of the same estimator with other parameters.
