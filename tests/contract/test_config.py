@@ -114,6 +114,25 @@ class TestThreads:
         monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 7}, raising=False)
         assert resources.available_threads() == 3
 
+    def test_more_than_the_machine_can_use(self, monkeypatch):
+        monkeypatch.setattr(os, "cpu_count", lambda: 20)
+        assert resources.resolve_threads(160) == 160
+        with pytest.warns(RuntimeWarning, match="^n_threads: 161 threads are more than .* 160 are used"):
+            assert resources.resolve_threads(161) == 160
+        monkeypatch.setattr(os, "cpu_count", lambda: 2)
+        assert resources.resolve_threads(64) == 64
+        monkeypatch.setenv("OMP_NUM_THREADS", "2147483647")
+        with pytest.warns(RuntimeWarning, match="^OMP_NUM_THREADS: 2147483647 threads"):
+            np.testing.assert_array_equal(sj.kernels.project(np.eye(2), np.eye(2)), np.eye(2))
+
+    @pytest.mark.parametrize("zeros", [10, 20, 5000])
+    def test_more_than_can_be_counted(self, monkeypatch, zeros):
+        with pytest.raises(ValueError, match=r"^n_threads: expected a positive integer below 2\*\*31 or None"):
+            sj.kernels.project(np.eye(2), np.eye(2), n_threads=10**zeros)
+        monkeypatch.setenv("SEMPROJ_NUM_THREADS", "1" + zeros * "0")
+        with pytest.raises(ValueError, match=r"^SEMPROJ_NUM_THREADS: expected a positive integer below 2\*\*31"):
+            sj.kernels.project(np.eye(2), np.eye(2))
+
     def test_argument_comes_first(self, monkeypatch):
         monkeypatch.setenv("SEMPROJ_NUM_THREADS", "7")
         assert resources.resolve_threads(2) == 2

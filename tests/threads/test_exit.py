@@ -44,6 +44,7 @@ def test_exits_are_clean(run_python):
             "top_k": lambda: start_daemon(lambda: sj.retrieval.top_k(Q, Q, 9, n_threads=2)),
             "PLSA": lambda: start_daemon(lambda: sj.PLSA(20, n_threads=2).fit(X)),
             "LSA": lambda: start_daemon(lambda: sj.LSA(20, n_threads=2).fit(X)),
+            "documents": lambda: start_daemon(lambda: sj.TermCounter().fit(str(i) for i in range(10**6))),
             "interruptible": leave_a_thread_behind,
         }
         for name, delay in [(name, 0.005 + 0.02 * i) for name in starts for i in range(4)]:

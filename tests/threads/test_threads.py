@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 
 import numpy as np
+import pytest
 
 from semproj import LSA, LogTfIdf, TermCounter
+from semproj._common.resources import interruptible
 from semproj.kernels import Projection, project
 from tests.support import random_counts, random_rows, same_bits
 
@@ -94,6 +97,63 @@ def test_fork(run_python):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+def test_fork_while_a_fit_has_blas_on_one_thread(run_python):
+    """The child has the threads of BLAS back, unless the thread that forked is itself inside."""
+    run_python("""
+        import os, threading, warnings
+        from threadpoolctl import threadpool_info, threadpool_limits
+        from semproj._common.resources import single_threaded_blas
+        warnings.simplefilter("ignore", DeprecationWarning)
+
+        def counts():
+            return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+        def in_a_child(check):
+            child = os.fork()
+            if child == 0:
+                try:
+                    check()
+                    os._exit(0)
+                except BaseException as error:
+                    print(repr(error), flush=True)
+                os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def nobody_is_inside():
+            assert counts() == {3}, counts()
+            with single_threaded_blas():
+                assert counts() == {1}, counts()
+            assert counts() == {3}, counts()
+
+        entered, leave = threading.Event(), threading.Event()
+
+        def fit():
+            with single_threaded_blas():
+                entered.set()
+                leave.wait()
+
+        threadpool_limits(3, user_api="blas")
+        thread = threading.Thread(target=fit)
+        thread.start()
+        entered.wait()
+        in_a_child(nobody_is_inside)
+
+        block = single_threaded_blas()
+        block.__enter__()
+
+        def leaves_the_block():
+            assert counts() == {1}, counts()
+            block.__exit__(None, None, None)
+            nobody_is_inside()
+
+        in_a_child(leaves_the_block)
+        block.__exit__(None, None, None)
+        leave.set()
+        thread.join()
+        nobody_is_inside()
+        """)
+
+
 def test_multiprocessing_pool(run_python):
     done = run_python(
         """
@@ -116,6 +176,57 @@ def test_multiprocessing_pool(run_python):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_thread_that_does_not_start(monkeypatch):
+    """The system has none: the call is made here. It dies before its first line: an error, and no waiting."""
+
+    def refuse(*args):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    assert interruptible(pow, 3, 4) == 81
+    monkeypatch.setattr(_thread, "start_new_thread", lambda function, args: 0)
+    with pytest.raises(MemoryError, match="thread"):
+        interruptible(pow, 3, 4)
+
+
+def test_little_memory(run_python):
+    """With hardly any address space left, a call succeeds or raises MemoryError; it does not hang or die."""
+    done = run_python(
+        """
+        import os, resource, signal
+        import numpy as np
+        import semproj as sj
+        from tests.support import random_counts
+        X = random_counts(400, 300, 0.05).astype(np.float32)
+        texts = [" ".join(f"w{i * j % 997}" for i in range(300)) for j in range(2000)]
+        calls = {
+            "LSA": lambda: sj.LSA(10, n_threads=2, solver="lanczos").fit(X),
+            "PLSA": lambda: sj.PLSA(10, n_threads=4, max_iter=3).fit(X),
+            "TermCounter": lambda: sj.TermCounter(n_threads=4).fit_transform(texts),
+            "top_k": lambda: sj.retrieval.top_k(X.toarray(), X.toarray(), 300, n_threads=4),
+        }
+        pages = int(open("/proc/self/statm").read().split()[0])
+        for name, megabytes in [(name, megabytes) for name in calls for megabytes in (0, 2, 6, 20)]:
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                limit = pages * resource.getpagesize() + megabytes * 2**20
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                try:
+                    calls[name]()
+                except MemoryError:
+                    pass
+                os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if status != 0:
+                print(name, megabytes, "ended with", status)
+        """,
+        OPENBLAS_NUM_THREADS="1",
+        SEMPROJ_NUM_THREADS="2",
+    )
+    assert done.stdout == "", done.stderr
 
 
 def test_termcounter_from_several_threads():

@@ -14,13 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
 import joblib  # scikit-learn has imported it already
+import numpy as np
 
 from .. import _core
 
 Result = TypeVar("Result")
 
 _ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
-_MANY = 2**31
+_FEW, _MANY = 64, 2**31  # threads that any machine may be asked for, and that none may
+_BLAS_BUFFER = 2**25  # bytes for each thread that calls BLAS
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUPS = Path("/proc/self/cgroup")
 
@@ -55,8 +57,11 @@ def resolve_threads(n_threads: int | None) -> int:
 def _bounded(count: int, name: str, alternative: str) -> int:
     """More threads than a machine can make use of cost memory and bring nothing; results are the same."""
     if count >= _MANY:
-        raise ValueError(f"{name}: expected a positive integer below 2**31{alternative}, got {count}")
-    most = max(64, 8 * (os.cpu_count() or 1))
+        got = f"{count}" if count < 2**64 else "more than 2**64"
+        raise ValueError(f"{name}: expected a positive integer below 2**31{alternative}, got {got}")
+    if count <= _FEW:  # without asking the system, which takes longer than a small call
+        return count
+    most = max(_FEW, 8 * (os.cpu_count() or 1))
     if count > most:
         message = f"{name}: {count} threads are more than this machine can use; {most} are used"
         warnings.warn(message, RuntimeWarning, stacklevel=4)
@@ -93,6 +98,7 @@ class _SingleThreadedBlas:
 
                 _core.use_blas({**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
             if self._limiter is None:
+                _need_memory_for_blas()
                 _let_any_thread_set_limits()
                 self._limiter = threadpool_limits(limits=1, user_api="blas")
             own = threading.get_ident()
@@ -112,6 +118,11 @@ class _SingleThreadedBlas:
             self._limiter.restore_original_limits()
             _let_any_thread_set_limits()
             self._limiter = None
+
+
+def _need_memory_for_blas() -> None:
+    """Without memory for its buffers, OpenBLAS asks for them again and again, for ever: so ask before it does."""
+    np.empty(_BLAS_BUFFER * (1 + available_threads()), np.uint8)
 
 
 def _let_any_thread_set_limits() -> None:
