@@ -4,6 +4,7 @@ VENV ?= .venv
 JOBS ?= 2
 SIZE ?=
 MINUTES ?= 60
+SANITIZED ?= tests/contract tests/kernels tests/text
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
@@ -15,10 +16,10 @@ CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
 RATIOS := import project text encode lsa opca cca retrieval wordbyword wtmf tucker bptf plsa
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-cpp test-python fuzz lint bench wheel clean
+.PHONY: help venv build demo test test-cpp test-python test-sanitized fuzz lint bench wheel clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 10) else \
@@ -58,6 +59,15 @@ test-python: build
 	$(PY) -m pytest --quiet --doctest-modules --pyargs semproj
 	$(PY) -m pytest tests/threads
 	$(PY) -m pytest tests --ignore tests/threads --numprocesses $(JOBS)
+
+# Beside the installed package, not over it. Python itself is not instrumented, so the runtime comes first.
+test-sanitized: build  ## The tests of kernels, text and all estimators under ASan and UBSan, the GIL checked
+	$(PIP) --no-deps --upgrade --target build/sanitized . --config-settings build-dir=build/asan-python \
+	  --config-settings cmake.build-type=RelWithDebInfo \
+	  --config-settings cmake.define.SEMPROJ_SANITIZE=address,undefined
+	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/sanitized \
+	  $(PY) -m pytest $(SANITIZED) --numprocesses $(JOBS)
 
 fuzz: build  ## Hostile input for MINUTES=60: a failure names the seed that repeats it
 	SEMPROJ_FUZZ_MINUTES=$(MINUTES) $(PY) -m pytest tests/fuzz --exitfirst
