@@ -71,11 +71,7 @@ KERNELS = {
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
     ),
-    # One row, one document, few documents: a task is interrupted inside.
-    "weighted_row_solve one row": (
-        "X, Y = rows(1, 3_000_000, 20_000), rng.standard_normal((20_000, 300))",
-        "sj.kernels.weighted_row_solve(X, Y, missing_weight=0.01, reg=1.0, n_threads=N)",
-    ),
+    # One document, and few: a task is interrupted inside.
     "TermCounter one document": (
         "text = ' '.join(map(str, rng.integers(0, 10**6, 2_000_000).tolist()))",
         "sj.TermCounter(ngram_range=(1, 4), n_threads=N).fit([text])",

@@ -21,7 +21,7 @@ from .. import _core
 Result = TypeVar("Result")
 
 _ENVIRONMENT = ("SEMPROJ_NUM_THREADS", "OMP_NUM_THREADS")
-_MANY = 2**31
+_FEW, _MANY = 64, 2**31  # threads that any machine may be asked for, and that none may
 _BLAS_BUFFER = 2**25  # bytes for each thread that calls BLAS
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -59,7 +59,9 @@ def _bounded(count: int, name: str, alternative: str) -> int:
     if count >= _MANY:
         got = f"{count}" if count < 2**64 else "more than 2**64"
         raise ValueError(f"{name}: expected a positive integer below 2**31{alternative}, got {got}")
-    most = max(64, 8 * (os.cpu_count() or 1))
+    if count <= _FEW:  # without asking the system, which takes longer than a small call
+        return count
+    most = max(_FEW, 8 * (os.cpu_count() or 1))
     if count > most:
         message = f"{name}: {count} threads are more than this machine can use; {most} are used"
         warnings.warn(message, RuntimeWarning, stacklevel=4)
