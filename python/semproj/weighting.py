@@ -14,7 +14,7 @@ from . import _core
 from ._common.persistence import Persistent
 from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import check_real, check_sparse, core_csr, keeps_previous_fit, without_duplicates
+from ._common.validation import check_real, check_sparse, core_csr, keeps_previous_fit, native, without_duplicates
 
 __all__ = ["BM25", "CustomWeighting", "LogTfIdf", "TermWeighting", "TfIdf"]
 
@@ -80,7 +80,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
     def _validated(self, X: Any, reset: bool) -> Any:
         trusted = not reset and self._kernel_checks
-        check_sparse(X, ranges=not trusted)
+        X = native(check_sparse(X, ranges=not trusted))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
         if not sp.issparse(X):
             X = sp.csr_matrix(X)

@@ -22,7 +22,6 @@ from ._common.validation import (
     as_csr,
     check_integer,
     check_real,
-    check_sparse,
     core_csr,
     keeps_previous_fit,
     scipy_csr,
@@ -213,7 +212,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             the number of threads nor on the other rows.
         """
         check_is_fitted(self, "translation_")
-        X = as_csr(X)
+        X = as_csr(X, ranges=False)
         n, n_out = self.translation_.shape
         if X.shape[1] != n:
             raise ValueError(f"X: has {X.shape[1]} columns, the model translates {n} terms")
@@ -329,8 +328,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         shape = (scalars["n_features_in_"], scalars.pop("n_terms_out"))
         self._shared = bool(scalars.pop("shared"))
         super()._set_state(arrays, scalars)
-        self.translation_ = sp.csr_matrix(tuple(matrix), shape=shape, copy=False)
-        check_sparse(self.translation_, "translation_")
+        self.translation_ = as_csr(sp.csr_matrix(tuple(matrix), shape=shape, copy=False), "translation_")
 
     def _restored(self) -> None:
         shared = self.__dict__.pop("_shared")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..kernels import Projection, project
 from .persistence import Persistent, saveable
 from .types import Array
-from .validation import check_out, check_sparse, without_duplicates
+from .validation import check_out, check_sparse, native, without_duplicates
 
 if TYPE_CHECKING:
     from ..weighting import TermWeighting
@@ -69,7 +69,7 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
         raise NotImplementedError
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        check_sparse(X)
+        X = native(check_sparse(X))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
         return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .types import Array
+from .validation import native
 
 FORMAT = 1
 
@@ -282,7 +283,7 @@ def _read(path: Path) -> tuple[Arrays, dict[str, str]]:
         if count == 0:
             arrays[name] = np.empty(shape, dtype)
         else:
-            arrays[name] = np.asarray(np.memmap(path, dtype, "r", start + begin, shape))
+            arrays[name] = native(np.asarray(np.memmap(path, dtype, "r", start + begin, shape)))
     return arrays, metadata
 
 

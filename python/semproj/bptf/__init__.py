@@ -15,7 +15,14 @@ from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
-from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from .._common.validation import (
+    check_choice,
+    check_integer,
+    check_real,
+    check_sparse,
+    keeps_previous_fit,
+    seed_key,
+)
 from ._chain import Chain, apply
 from ._metric import check_word_numbers, learn_metric
 from ._newwords import NewWords
@@ -376,6 +383,6 @@ def _padded(vectors: Array) -> Array:
 def _fingerprint(each: Any) -> list[int]:
     if isinstance(each, CosineSlice):
         return each.fingerprint()
-    found = each.tocoo()
+    found = check_sparse(each).tocoo()
     parts = (found.row.astype(np.int64), found.col.astype(np.int64), found.data)
     return [*found.shape, *(checksum(np.ascontiguousarray(part)) for part in parts)]
