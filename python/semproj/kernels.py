@@ -1,7 +1,8 @@
 """The low-level entry points: arrays in, arrays out, no estimator around them.
 
 For users who want one kernel in a pipeline of their own: plain functions on NumPy and SciPy arrays. Sparse input
-is not copied if it is CSR with int32 or int64 indices and float32, float64 or int32 values.
+is not copied if it is CSR with int32 or int64 indices and float32, float64 or int32 values; so other threads must
+not write to it, nor to dense arrays, during a call.
 """
 
 from __future__ import annotations

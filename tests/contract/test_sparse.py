@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from semproj._common.validation import as_csr, core_csr
 from tests.contract.cases import ITERATIVE
 from tests.contract.doors import DOORS, counts
 from tests.support.fitted import same_values
@@ -132,10 +133,15 @@ def test_a_checkpoint_belongs_to_the_matrix_in_any_layout(case, tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+def test_kernels_have_offsets_of_their_own():
+    """Whatever other threads write to the caller's, kernels read those that were checked."""
+    X = LAYOUTS["int64"](counts())
+    assert not np.shares_memory(core_csr(as_csr(X)).indptr, X.indptr)
+    assert core_csr(as_csr(X)).indptr.tolist() == X.indptr.tolist()
+
+
 def test_spare_memory_is_not_copied():
     """Views of the caller's arrays are handed on, however much lies behind them."""
-    from semproj._common.validation import as_csr
-
     X = with_waste(counts())
     view = as_csr(X)
     assert len(view.data) == len(view.indices) == view.nnz

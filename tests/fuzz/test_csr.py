@@ -122,7 +122,7 @@ def test_every_layout(fuzz):
         check_solves(X, dense, rng)
         same_memory(X, before)
 
-    fuzz(check, cases=250)
+    fuzz(check, cases=120)
 
 
 def by_hand(X: Any) -> np.ndarray | None:
@@ -208,7 +208,7 @@ def test_broken_matrices(fuzz):
             np.testing.assert_array_equal(as_csr(X).astype(np.float64).toarray(), dense)
             np.testing.assert_allclose(project(X, np.eye(COLUMNS)), dense)
 
-    fuzz(check, cases=150)
+    fuzz(check, cases=120)
 
 
 def test_everything_that_can_be_broken(fuzz):
