@@ -1,6 +1,16 @@
 #include "bindings/csr_argument.h"
 
 namespace semproj::bindings {
+namespace {
+
+bool rise(const py::array& offsets) {
+  if (has_dtype<int32_t>(offsets)) {
+    return rise_from_zero(vector_data<int32_t>(offsets, offsets.size(), "offsets"), offsets.size());
+  }
+  return rise_from_zero(vector_data<int64_t>(offsets, offsets.size(), "offsets"), offsets.size());
+}
+
+}  // namespace
 
 void register_csr(py::module_& m) {
   py::class_<CsrArgument>(m, "Csr")
@@ -10,6 +20,7 @@ void register_csr(py::module_& m) {
       .def_readonly("indices", &CsrArgument::indices)
       .def_readonly("data", &CsrArgument::data)
       .def_readonly("n_cols", &CsrArgument::n_cols);
+  m.def("rise_from_zero", &rise, py::arg("offsets"));
 }
 
 }  // namespace semproj::bindings

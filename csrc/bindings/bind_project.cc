@@ -34,8 +34,8 @@ std::unique_ptr<PackedProjection> pack(const py::array& matrix, const std::strin
     const ReleaseGil release;
     return std::make_unique<PackedProjection>(data, rows, cols, row_stride, col_stride, kind, n_threads);
   };
-  if (has_dtype<double>(matrix)) return build(static_cast<const double*>(matrix.data()));
-  if (has_dtype<float>(matrix)) return build(static_cast<const float*>(matrix.data()));
+  if (has_dtype<double>(matrix)) return build(aligned_data<double>(matrix, "projection"));
+  if (has_dtype<float>(matrix)) return build(aligned_data<float>(matrix, "projection"));
   throw py::type_error("projection: expected float32 or float64, got " +
                        std::string(py::str(matrix.dtype())));
 }

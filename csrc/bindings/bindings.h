@@ -37,6 +37,15 @@ auto by_dtype(Result (*narrow)(const py::array&, Rest...), Result (*wide)(const 
   };
 }
 
+// The elements, at an address that T may have: NumPy lets arrays begin at any byte.
+template <class T>
+const T* aligned_data(const py::array& a, const char* name) {
+  if (a.size() > 0 && reinterpret_cast<uintptr_t>(a.data()) % alignof(T) != 0) {
+    throw py::value_error(std::string(name) + ": misaligned memory");
+  }
+  return static_cast<const T*>(a.data());
+}
+
 // A one-dimensional C-contiguous array of exactly this dtype, or a TypeError that names the argument.
 template <class T>
 const T* vector_data(const py::array& a, int64_t size, const char* name) {
@@ -48,7 +57,7 @@ const T* vector_data(const py::array& a, int64_t size, const char* name) {
     throw py::value_error(std::string(name) + ": expected a contiguous vector of length " +
                           std::to_string(size));
   }
-  return static_cast<const T*>(a.data());
+  return aligned_data<T>(a, name);
 }
 
 // The same, to be written to.
@@ -72,11 +81,12 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
     throw py::value_error(std::string(name) + ": expected a matrix with contiguous rows");
   }
   if (!std::is_const_v<T> && !a.writeable()) throw py::value_error(std::string(name) + ": is read-only");
-  return {const_cast<T*>(static_cast<const T*>(a.data())), a.shape(0), a.shape(1), a.strides(0) / size};
+  return {const_cast<T*>(aligned_data<T>(a, name)), a.shape(0), a.shape(1), a.strides(0) / size};
 }
 
 // Offsets of parts that follow each other.
-inline bool rise_from_zero(const int64_t* offsets, int64_t n) {
+template <class T>
+bool rise_from_zero(const T* offsets, int64_t n) {
   return n > 0 && offsets[0] == 0 && std::is_sorted(offsets, offsets + n);
 }
 

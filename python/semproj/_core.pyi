@@ -36,6 +36,8 @@ class Csr(metaclass=_Pybind11Type):
     @property
     def n_cols(self) -> int: ...
 
+def rise_from_zero(offsets: _Array) -> bool: ...
+
 class Weighting(metaclass=_Pybind11Type):
     def __init__(
         self, kind: str, term_weight: _Array, k1: float = 0.0, b: float = 0.0, mean_length: float = 1.0

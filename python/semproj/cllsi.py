@@ -106,7 +106,7 @@ class CLLSI(LSA):
         array of shape (n_documents, n_components)
         """
         check_is_fitted(self, "components_")
-        X = as_csr(X)
+        X = as_csr(X, ranges=False)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X: has {X.shape[1]} columns, the model was fitted on {self.n_features_in_}")
         return self._project(X, weighting=self.weighting_)

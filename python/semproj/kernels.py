@@ -1,7 +1,8 @@
 """The low-level entry points: arrays in, arrays out, no estimator around them.
 
 For users who want one kernel in a pipeline of their own: plain functions on NumPy and SciPy arrays. Sparse input
-is not copied if it is CSR with int32 or int64 indices and float32, float64 or int32 values.
+is not copied if it is CSR with int32 or int64 indices and float32, float64 or int32 values; so other threads must
+not write to it, nor to dense arrays, during a call.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ._common.validation import (
     check_out,
     check_positive,
     check_real,
-    check_sparse,
     core_csr,
+    native,
     without_duplicates,
 )
 from ._solvers.rowsolve import RowSolver
@@ -62,7 +63,7 @@ class Projection:
     """
 
     def __init__(self, matrix: Any, storage: str | None = None, n_threads: int | None = None) -> None:
-        array = np.asarray(matrix)
+        array = native(np.asarray(matrix))
         if array.ndim != 2:
             raise ValueError(f"matrix: expected 2 dimensions, got {array.ndim}")
         if array.dtype.kind not in "biuf":
@@ -141,7 +142,7 @@ def project(
     threads = resolve_threads(n_threads)
     if not isinstance(projection, Projection):
         projection = Projection(projection, n_threads=threads)
-    X = as_csr(X)
+    X = as_csr(X, ranges=False)
     if X.shape[1] != projection.shape[0]:
         raise ValueError(f"X: has {X.shape[1]} columns, the projection has {projection.shape[0]} rows")
     if accumulate and out is None:
@@ -300,7 +301,6 @@ def project_posteriors(
     counts = []
     shape = thetas[0].shape
     for i, x in enumerate((counts1, counts2)):
-        check_sparse(x, f"counts{i + 1}")
         x = as_counts(without_duplicates(as_csr(x, f"counts{i + 1}")), f"counts{i + 1}")
         if thetas[i].shape != shape:
             raise ValueError(f"theta{i + 1}: expected the shape of theta1, {shape}, got {thetas[i].shape}")
@@ -346,7 +346,7 @@ def _checked_probabilities(x: Any, name: str) -> Array:
     if table.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected numbers, got dtype {table.dtype}")
     with np.errstate(over="ignore"):
-        narrow = np.ascontiguousarray(table, np.float32)
+        narrow = np.ascontiguousarray(native(table), np.float32)
     if not (np.isfinite(narrow).all() and (narrow >= 0).all()):
         raise ValueError(f"{name}: expected finite numbers, at least 0, that float32 can hold")
     return narrow
@@ -362,7 +362,7 @@ def _checked_start(start: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _checked_factors(factors: Any) -> Array:
-    table = np.asarray(factors)
+    table = native(np.asarray(factors))
     if table.ndim != 2 or table.shape[1] == 0:
         raise ValueError(f"factors: expected a matrix with at least one column, got shape {table.shape}")
     if table.dtype not in (np.float32, np.float64):
@@ -373,12 +373,10 @@ def _checked_factors(factors: Any) -> Array:
 
 def _checked_entries(X: Any, weights: Any) -> tuple[Any, Array | None]:
     """X as CSR without duplicates, and the weights of its entries in their order."""
-    check_sparse(X)
     X = without_duplicates(as_csr(X))
     check_finite(X.data, "X")
     if weights is None:
         return X, None
-    check_sparse(weights, "weights")
     weights = as_csr(weights, "weights")
     if weights.shape != X.shape:
         raise ValueError(f"weights: expected the shape of X, {X.shape}, got {weights.shape}")

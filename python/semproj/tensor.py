@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._common.types import Array
-from ._common.validation import as_csr, check_integer, check_range, check_sparse, without_duplicates
+from ._common.validation import as_csr, check_integer, check_range, check_sparse, native, without_duplicates
 
 __all__ = ["SparseTensor"]
 
@@ -67,7 +67,6 @@ class SparseTensor:
         rows, columns, values = [], [], []
         for k, given in enumerate(slices):
             name = f"slices[{k}]"
-            check_sparse(given, name)
             matrix = without_duplicates(as_csr(given, name)).tocoo()
             if k == 0:
                 shape = matrix.shape
@@ -112,8 +111,7 @@ def as_tensor(given: Any, name: str = "tensor") -> SparseTensor:
     if isinstance(given, (list, tuple)):
         return SparseTensor.from_slices(given)
     if sp.issparse(given):
-        check_sparse(given, name)
-        given = given.tocoo()
+        given = check_sparse(given, name).tocoo()
     if all(hasattr(given, attribute) for attribute in ("coords", "data", "shape")):
         if np.any(getattr(given, "fill_value", 0)):
             raise ValueError(f"{name}: expected a fill value of 0, got {given.fill_value}")
@@ -125,7 +123,7 @@ def as_tensor(given: Any, name: str = "tensor") -> SparseTensor:
 
 
 def _checked_entries(coords: Any, values: Any) -> tuple[Array, Array]:
-    coords, values = np.asarray(coords), np.asarray(values)
+    coords, values = np.asarray(coords), native(np.asarray(values))
     if coords.ndim != 2 or len(coords) < 1:
         raise ValueError(f"coords: expected an array of shape (ndim, nnz), got shape {coords.shape}")
     if coords.size == 0:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ._common.files import Problem
 from ._common.persistence import Persistent, pack_csr, pack_strings, unpack_csr, unpack_strings
 from ._common.types import Array
-from ._common.validation import as_csr, check_choice, check_finite, check_real, check_sparse, without_duplicates
+from ._common.validation import as_csr, check_choice, check_finite, check_real, without_duplicates
 from ._common.words import UnknownWordError, find_word, normal_word
 
 __all__ = ["Problem", "Thesaurus", "UnknownWordError", "normal_word"]
@@ -192,7 +192,6 @@ class Thesaurus(Persistent):
 
 def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
     where = f"relations: {name!r}"
-    check_sparse(matrix, where)
     with np.errstate(over="ignore"):  # reported below
         csr = as_csr(matrix, where).astype(np.float32, copy=False)
     if csr.shape != shape:

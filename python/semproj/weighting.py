@@ -21,6 +21,7 @@ from ._common.validation import (
     check_sparse,
     core_csr,
     keeps_previous_fit,
+    native,
     without_duplicates,
 )
 
@@ -88,7 +89,7 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
     def _validated(self, X: Any, reset: bool) -> Any:
         trusted = not reset and self._kernel_checks
-        check_sparse(X, ranges=not trusted)
+        X = native(check_sparse(X, ranges=not trusted))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
         if not sp.issparse(X):
             X = sp.csr_matrix(X)

@@ -217,7 +217,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             the number of threads nor on the other rows.
         """
         check_is_fitted(self, "translation_")
-        X = as_csr(X)
+        X = as_csr(X, ranges=False)
         n, n_out = self.translation_.shape
         if X.shape[1] != n:
             raise ValueError(f"X: has {X.shape[1]} columns, the model translates {n} terms")

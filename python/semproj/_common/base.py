@@ -17,7 +17,7 @@ from .layouts import layouts, numbers
 from .persistence import Persistent, saveable
 from .resources import single_threaded_blas
 from .types import Array
-from .validation import check_out, check_sparse, without_duplicates
+from .validation import check_out, check_sparse, native, without_duplicates
 
 if TYPE_CHECKING:
     from ..weighting import TermWeighting
@@ -72,7 +72,7 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
         raise NotImplementedError
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        check_sparse(X)
+        X = native(check_sparse(X))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
         return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
 

@@ -136,8 +136,7 @@ def unpack_csr(arrays: Mapping[str, Array], prefix: str, shape: tuple[int, int])
     if len(data) != len(indices):
         raise ValueError(f"{prefix}: expected as many values as indices")
     matrix = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
-    check_sparse(matrix, prefix)
-    return matrix
+    return check_sparse(matrix, prefix)
 
 
 Saveable = TypeVar("Saveable", bound=Persistent)

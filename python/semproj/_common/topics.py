@@ -24,7 +24,6 @@ from .validation import (
     check_choice,
     check_integer,
     check_real,
-    check_sparse,
     core_csr,
     without_duplicates,
 )
@@ -243,7 +242,6 @@ class AlignedTopicModel(TopicModel):
         return [end - begin for begin, end in pairwise(bounds)]
 
     def _one_view(self, X: Any, number: int) -> Any:
-        check_sparse(X)
         X = as_csr(X)
         width = self._widths()[number]
         if X.shape[1] != width:

@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from .. import _core
 from .types import Array
 
-_DATA_DTYPES = (np.float32, np.float64, np.int32)
+_DATA_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
+_INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
+_HALF = np.dtype(np.float16)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -106,18 +108,16 @@ def seed_key(random_state: Any) -> int:
     raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
 
 
-def as_csr(x: Any, name: str = "X") -> Any:
-    """A scipy CSR matrix; it shares the caller's memory if that is one already."""
+def as_csr(x: Any, name: str = "X", *, ranges: bool = True) -> Any:
+    """A scipy CSR matrix, checked; it shares the caller's memory if that is one already. See `check_sparse`."""
     if sp.issparse(x):
         if len(x.shape) != 2:
             raise ValueError(f"{name}: expected a matrix, got {len(x.shape)} dimensions")
+        x = check_sparse(x, name, ranges=ranges)
         if x.dtype.kind not in "biuf":
             raise TypeError(f"{name}: expected numbers, got dtype {x.dtype}")
-        if x.format == "csr":  # the kernels check it
-            return x
-        check_sparse(x, name)
         return x.tocsr()
-    array = np.asarray(x)
+    array = native(np.asarray(x))
     if array.ndim != 2:
         raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
     if array.dtype.kind not in "biuf":
@@ -127,25 +127,116 @@ def as_csr(x: Any, name: str = "X") -> Any:
     return sp.csr_matrix(array)
 
 
-def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> None:
-    """Check that offsets and indices are in bounds, before any loop of scipy's, which trust them.
+def native(x: Any) -> Any:
+    """An array in the byte order and at the addresses that kernels read. Copies only if it must."""
+    if not isinstance(x, np.ndarray) or (x.flags.aligned and x.dtype.isnative):
+        return x
+    return x.astype(x.dtype.newbyteorder("="))
 
-    Without `ranges` the kernel that reads the indices of a CSR matrix next must check them.
+
+def check_sparse(x: Any, name: str = "X", *, ranges: bool = True) -> Any:
+    """The one gate of sparse matrices, before any loop of scipy's or ours: they trust offsets and indices.
+
+    Returns the same matrix, in its format or as coordinates, safe to read and without the memory that lies behind
+    its last entry. It shares what can be shared; the caller's matrix is never changed. Without `ranges` the kernel
+    that reads the indices of a CSR matrix next must check them. What is not sparse passes.
     """
-    if not sp.issparse(x) or len(x.shape) != 2:
-        return
-    if x.format in ("csr", "csc"):
-        major, minor = x.shape if x.format == "csr" else x.shape[::-1]
-        indptr = x.indptr
-        if len(indptr) != major + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-            raise ValueError(f"{name}: indptr must start at 0 and not decrease")
-        if indptr[-1] > min(len(x.indices), len(x.data)):
-            raise ValueError(f"{name}: indptr points outside of indices and data")
-        if ranges or x.format != "csr":
-            check_range(x.indices[: indptr[-1]], minor, name)
-    elif x.format == "coo":
-        check_range(x.row, x.shape[0], name)
-        check_range(x.col, x.shape[1], name)
+    if not sp.issparse(x):
+        return x
+    if x.format in ("csr", "csc", "bsr"):
+        return _compressed(x, name, ranges or x.format != "csr")
+    if x.format == "coo":
+        return _coordinates(x, name)
+    _check_other_format(x, name)
+    try:
+        # All that it holds is of the right size, so that scipy finds what else is wrong with it, or we do.
+        converted = x.tocoo()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: broken {x.format} matrix ({error})") from None
+    return _coordinates(converted, name)
+
+
+def _compressed(x: Any, name: str, ranges: bool) -> Any:
+    """`check_sparse` of rows, columns or rows of blocks."""
+    layout, given = x.format, (x.data, x.indices, x.indptr)
+    data = _values(given[0], 3 if layout == "bsr" else 1, name)
+    indices, indptr = _integers(given[1], name, "indices"), _integers(given[2], name, "indptr")
+    shape: tuple[int, ...] = x.shape if len(x.shape) == 2 else (1, *x.shape)
+    if layout == "bsr":
+        if not all(data.shape[1:]) or shape[0] % data.shape[1] or shape[1] % data.shape[2]:
+            raise ValueError(f"{name}: blocks of shape {data.shape[1:]} do not divide {shape}")
+        shape = shape[0] // data.shape[1], shape[1] // data.shape[2]
+    major, minor = shape if layout != "csc" else shape[::-1]
+    if len(indptr) != major + 1 or not _core.rise_from_zero(indptr):
+        raise ValueError(f"{name}: indptr must start at 0 and not decrease, with {major + 1} elements")
+    n = int(indptr[-1])
+    if n > min(len(indices), len(data)):
+        raise ValueError(f"{name}: indptr points outside of indices and data")
+    if not n == len(indices) == len(data):
+        data, indices = data[:n], indices[:n]
+    if ranges:
+        check_range(indices, minor, name)
+    if indices.dtype != indptr.dtype:
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    if data is given[0] and indices is given[1] and indptr is given[2]:
+        return x
+    # Exchanged in an empty matrix: the constructor would copy wide indices that fit narrow ones.
+    safe = getattr(sp, f"{layout}_{'array' if isinstance(x, sp.sparray) else 'matrix'}")(x.shape)
+    safe.data, safe.indices, safe.indptr = data, indices, indptr
+    return safe
+
+
+def _coordinates(x: Any, name: str) -> Any:
+    """`check_sparse` of coordinates, of any number of dimensions."""
+    data = _values(x.data, 1, name)
+    given = (x.row, x.col) if len(x.shape) == 2 else x.coords
+    coords = tuple(_integers(each, name, "coords") for each in given)
+    for each, size in zip(coords, x.shape, strict=True):
+        if len(each) != len(data):
+            raise ValueError(f"{name}: expected a coordinate for each of {len(data)} values, got {len(each)}")
+        check_range(each, size, name)
+    if data is x.data and all(each is array for each, array in zip(coords, given, strict=True)):
+        return x
+    return (sp.coo_array if isinstance(x, sp.sparray) else sp.coo_matrix)((data, coords), shape=x.shape)
+
+
+def _check_other_format(x: Any, name: str) -> None:
+    """Check that lists and diagonals are as many as scipy's loops take for granted."""
+    if x.format == "lil":
+        whole = x.rows.shape == x.data.shape == x.shape[:1]
+        pairs = zip(x.rows, x.data, strict=True) if whole else [(None, None)]
+        if not all(type(a) is type(b) is list and len(a) == len(b) for a, b in pairs):
+            raise ValueError(f"{name}: expected a list of columns for each row, and as many values")
+    elif x.format == "dia":
+        offsets, data = _integers(x.offsets, name, "offsets"), _values(x.data, 2, name)
+        if len(offsets) != len(data):
+            raise ValueError(f"{name}: expected an offset for each of {len(data)} diagonals, got {len(offsets)}")
+        if len(offsets) and (offsets.min() < -x.shape[0] or offsets.max() > x.shape[1]):
+            raise ValueError(f"{name}: diagonals lie outside of a matrix of shape {x.shape}")
+
+
+def _values(values: Any, ndim: int, name: str) -> Array:
+    if not isinstance(values, np.ndarray) or values.ndim != ndim:
+        raise ValueError(f"{name}.data: expected a NumPy array of {ndim} dimensions, got {_described(values)}")
+    found = _contiguous(values)
+    return found.astype(np.float32) if found.dtype == _HALF else found  # scipy has no loops for these
+
+
+def _integers(numbers: Any, name: str, part: str) -> Array:
+    if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name}.{part}: expected a vector of integers, got {_described(numbers)}")
+    found = _contiguous(numbers)
+    return found if found.dtype in _INDEX_DTYPES else found.astype(np.int64)
+
+
+def _contiguous(array: Array) -> Array:
+    if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return array
+    return np.ascontiguousarray(native(array))
+
+
+def _described(x: Any) -> str:
+    return f"shape {x.shape} of {x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
 
 
 def check_range(indices: Array, size: int, name: str) -> None:
@@ -170,8 +261,6 @@ def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
         raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
     if not X:
         raise ValueError("X: expected at least one matrix")
-    for i, x in enumerate(X):
-        check_sparse(x, f"X[{i}]")
     views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
     for i, view in enumerate(views):
         if view.shape[0] != views[0].shape[0] or (shared_columns and view.shape[1] != views[0].shape[1]):
@@ -236,16 +325,14 @@ def scipy_csr(rows: _core.Csr) -> sp.csr_matrix:
 
 
 def core_csr(x: Any, name: str = "X") -> _core.Csr:
-    """A CSR matrix for the kernels. Copies only arrays whose dtype or layout they do not know."""
-    x = as_csr(x, name)
+    """What `as_csr` returned, for the kernels. Copies only arrays whose dtype they do not know, and the offsets.
+
+    Kernels trust offsets once they have checked them: those are ours, whatever other threads do to the caller's.
+    """
     data = x.data
-    if data.dtype not in _DATA_DTYPES or not data.dtype.isnative:
+    if data.dtype not in _DATA_DTYPES:
         data = data.astype(_kernel_dtype(data, name))
-    indices = x.indices
-    if indices.dtype not in (np.int32, np.int64):
-        indices = indices.astype(np.int64)
-    indptr = np.ascontiguousarray(x.indptr, dtype=np.int64)
-    return _core.Csr(indptr, np.ascontiguousarray(indices), np.ascontiguousarray(data), x.shape[1])
+    return _core.Csr(np.array(x.indptr, np.int64), x.indices, data, x.shape[1])
 
 
 def _kernel_dtype(data: Array, name: str) -> Any:
@@ -271,6 +358,8 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
         raise TypeError(f"out: expected dtype {np.dtype(dtype)}, got {out.dtype}")
     if not out.flags.writeable:
         raise ValueError("out: is read-only")
+    if not out.flags.aligned:
+        raise ValueError("out: is misaligned; expected an address that is a multiple of the item size")
     if out.size and out.shape[1] > 1 and out.strides[1] != out.itemsize:
         raise ValueError("out: expected rows that are contiguous in memory")
     return out

@@ -22,6 +22,7 @@ from .._common.validation import (
     check_integer,
     check_range,
     check_real,
+    check_sparse,
     keeps_previous_fit,
     seed_key,
 )
@@ -404,6 +405,6 @@ def _padded(vectors: Array) -> Array:
 def _fingerprint(each: Any) -> list[int]:
     if isinstance(each, CosineSlice):
         return each.fingerprint()
-    found = each.tocoo()
+    found = check_sparse(each).tocoo()
     parts = (found.row.astype(np.int64), found.col.astype(np.int64), found.data)
     return [*found.shape, *(checksum(np.ascontiguousarray(part)) for part in parts)]

@@ -169,9 +169,9 @@ def given_cells(matrix: Any, dtype: Any, name: str) -> tuple[Array, Array, Array
         raise TypeError(f"{name}: expected a sparse matrix or a CosineSlice, got {type(matrix).__name__}")
     if len(matrix.shape) != 2:
         raise ValueError(f"{name}: expected a matrix, got {len(matrix.shape)} dimensions")
+    matrix = check_sparse(matrix, name)
     if matrix.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected numbers, got dtype {matrix.dtype}")
-    check_sparse(matrix, name)
     found = matrix.tocoo()
     with np.errstate(over="ignore"):
         values = found.data.astype(dtype)
