@@ -4,6 +4,9 @@
 // arithmetic. Frequent terms are met, and so inserted, first: they sit where their hash points and have the
 // low ids.
 //
+// A seed that lets terms pile up, by chance or because somebody has found it out, is replaced: so a word
+// costs a bounded number of probes whatever the text.
+//
 // Cost per word: about 12 cycles for key and hash, 8 for the compare, and what is left of the misses.
 
 #include "text/term_table.h"
@@ -19,20 +22,6 @@ namespace semproj::text {
 namespace {
 
 constexpr int64_t kBatch = 128;
-
-// Both contain 0xFF, a byte that text does not have: no text makes a factor zero.
-constexpr uint64_t kMix0 = 0xFFA0761D6478BD64ull, kMix1 = 0xFFE7037ED1A0B428ull;
-
-uint64_t fold(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-uint64_t load64(const char* p) {
-  uint64_t v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
 
 uint32_t load32(const char* p) {
   uint32_t v;
@@ -59,32 +48,22 @@ constexpr auto kMasks = [] {
 
 }  // namespace
 
-inline uint64_t TermTable::hash_of(uint64_t head, uint32_t rest) {
-  return fold(head ^ kMix0, rest ^ kMix1);
-}
-
-uint64_t TermTable::hash_long(const char* p, uint32_t length) {
-  uint64_t h = length;
-  const char* const last = p + length - 8;
-  for (; p < last; p += 8) h = fold(h ^ load64(p) ^ kMix0, kMix1 ^ (h >> 32));
-  return fold(h ^ load64(last), kMix0 ^ length);
-}
-
-inline TermTable::Key TermTable::key_of(const char* p, uint32_t length) {
+inline TermTable::Key TermTable::key_of(const char* p, uint32_t length, const HashSeed& seed) {
   if (length > kInline) [[unlikely]] {
-    const uint64_t h = hash_long(p, length);
+    const uint64_t h = hash_long(p, length, seed);
     return {h, h, kLong};
   }
   const LengthMask& mask = kMasks[length];
   const uint64_t head = load64(p) & mask.head;
   const uint32_t rest = (load32(p + 8) & mask.rest) | mask.tag;
-  return {head, hash_of(head, rest), rest};
+  return {head, hash_short(head, rest, seed), rest};
 }
 
 inline void TermTable::make_keys(const Spans& spans, int64_t first, int64_t count, Key* keys) const {
   const uint32_t* bounds = spans.bounds + 2 * first;
+  const HashSeed seed = seed_;
   for (int64_t i = 0; i < count; ++i) {
-    keys[i] = key_of(spans.text + bounds[2 * i], bounds[2 * i + 1] - bounds[2 * i]);
+    keys[i] = key_of(spans.text + bounds[2 * i], bounds[2 * i + 1] - bounds[2 * i], seed);
     __builtin_prefetch(&slots_[keys[i].hash >> (64 - bits_)]);
   }
 }
@@ -109,6 +88,8 @@ uint32_t TermTable::fill(uint64_t slot, const Key& key, const char* p, uint32_t 
   if (length > 0) std::memcpy(bytes_.data() + offsets_.back(), p, length);
   offsets_.push_back(end);
   slots_[slot] = {key.head, key.rest, id};
+  const uint64_t home = key.hash >> (64 - bits_);
+  crowded_ |= ((slot - home) & (slots_.size() - 1)) > far_;
   return id;
 }
 
@@ -126,6 +107,8 @@ void TermTable::insert(const Spans& spans, uint32_t* ids) {
       const uint64_t slot = probe(keys[i], p, length);
       ids[first + i] = slots_[slot].rest != 0 ? slots_[slot].id : fill(slot, keys[i], p, length);
     }
+    if (crowded_) [[unlikely]]
+      reseed();  // not before: the keys of a batch are of one seed
   }
 }
 
@@ -181,14 +164,17 @@ uint32_t TermTable::insert(std::string_view term) {
   const auto length = static_cast<uint32_t>(term.size());
   Key key;
   if (length > kInline) {
-    key = key_of(term.data(), length);
+    key = key_of(term.data(), length, seed_);
   } else {
     char padded[kPadding] = {};
     if (length > 0) std::memcpy(padded, term.data(), length);
-    key = key_of(padded, length);
+    key = key_of(padded, length, seed_);
   }
   const uint64_t slot = probe(key, term.data(), length);
-  return slots_[slot].rest != 0 ? slots_[slot].id : fill(slot, key, term.data(), length);
+  if (slots_[slot].rest != 0) return slots_[slot].id;
+  const uint32_t id = fill(slot, key, term.data(), length);
+  if (crowded_) reseed();
+  return id;
 }
 
 void TermTable::reserve(int64_t n, int64_t n_bytes) {
@@ -199,6 +185,10 @@ void TermTable::reserve(int64_t n, int64_t n_bytes) {
   if (static_cast<int64_t>(bytes_.size()) < n_bytes + kPadding) bytes_.resize(n_bytes + kPadding);
 }
 
+inline uint64_t TermTable::hash_of(const Slot& slot) const {
+  return slot.rest == kLong ? slot.head : hash_short(slot.head, slot.rest, seed_);
+}
+
 void TermTable::rebuild(int bits) {
   std::vector<Slot> old(uint64_t{1} << bits, Slot{0, 0, 0});
   old.swap(slots_);
@@ -206,10 +196,33 @@ void TermTable::rebuild(int bits) {
   const uint64_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.rest == 0) continue;
-    uint64_t i = (slot.rest == kLong ? slot.head : hash_of(slot.head, slot.rest)) >> (64 - bits_);
+    uint64_t i = hash_of(slot) >> (64 - bits_);
     while (slots_[i].rest != 0) i = (i + 1) & mask;
     slots_[i] = slot;
   }
+}
+
+// The table stays usable, if slow, when no seed helps: each time, twice as far is far.
+void TermTable::reseed() {
+  seed_ = fresh_seed();
+  far_ *= 2;
+  crowded_ = false;
+  for (Slot& slot : slots_) {
+    if (slot.rest != kLong) continue;
+    const std::string_view long_term = term(slot.id);
+    slot.head = hash_long(long_term.data(), static_cast<uint32_t>(long_term.size()), seed_);
+  }
+  rebuild(bits_);
+}
+
+int64_t TermTable::longest_probe() const {
+  uint64_t longest = 0;
+  for (uint64_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].rest == 0) continue;
+    const uint64_t passed = (i - (hash_of(slots_[i]) >> (64 - bits_))) & (slots_.size() - 1);
+    longest = passed > longest ? passed : longest;
+  }
+  return static_cast<int64_t>(longest);
 }
 
 }  // namespace semproj::text

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/term_hash.h"
 #include "text/tokenize.h"
 
 namespace semproj::text {
@@ -13,7 +14,7 @@ namespace semproj::text {
 // Ids are given in the order of insertion, from 0. Safe to read from several threads while nobody inserts.
 class TermTable {
  public:
-  TermTable() { rebuild(kMinBits); }
+  explicit TermTable(const HashSeed& seed = fresh_seed()) : seed_(seed) { rebuild(kMinBits); }
 
   int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
 
@@ -41,8 +42,16 @@ class TermTable {
   const char* bytes() const { return bytes_.data(); }
   const std::vector<int64_t>& offsets() const { return offsets_; }
 
+  const HashSeed& seed() const { return seed_; }
+
+  // How many slots a lookup of one of the terms passes at most.
+  int64_t longest_probe() const;
+
  private:
   static constexpr int kMinBits = 10;
+
+  // Of 2^31 terms in a table half full, the farthest is about 110 slots from where its hash points.
+  static constexpr uint64_t kFar = 128;
 
   // A term of up to kInline bytes lies in its slot; of a longer one the slot has the hash.
   static constexpr int kInline = 11;
@@ -58,15 +67,18 @@ class TermTable {
   };
   static constexpr uint32_t kLong = 0xFF000000u;
 
-  static Key key_of(const char* p, uint32_t length);
-  static uint64_t hash_of(uint64_t head, uint32_t rest);
-  static uint64_t hash_long(const char* p, uint32_t length);
+  static Key key_of(const char* p, uint32_t length, const HashSeed& seed);
   void make_keys(const Spans& spans, int64_t first, int64_t count, Key* keys) const;
   // The slot with this term, or the empty one where it belongs.
   uint64_t probe(const Key& key, const char* p, uint32_t length) const;
   uint32_t fill(uint64_t slot, const Key& key, const char* p, uint32_t length);
+  uint64_t hash_of(const Slot& slot) const;
   void rebuild(int bits);
+  void reseed();
 
+  HashSeed seed_;
+  uint64_t far_ = kFar;
+  bool crowded_ = false;  // a term lies farther than far_ from where its hash points
   std::vector<Slot> slots_;
   int bits_ = 0;
   std::vector<char> bytes_;  // kPadding spare bytes at the end

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._common.resources import interruptible, resolve_threads
+from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_finite, check_integer
 
@@ -96,7 +96,7 @@ def top_k(
     if callable(metric):
         from .jit.retrieval import nearest
 
-        return interruptible(nearest, metric, left, right, k, threads)
+        return nearest(metric, left, right, k, threads)
     best = _core.top_k(left, right, k, metric, threads)
     return best.indices, best.scores
 
@@ -149,7 +149,7 @@ def true_ranks(
 
         check_finite(first, "A")
         check_finite(second, "B")
-        return interruptible(partner_ranks, metric, first, second, threads)
+        return partner_ranks(metric, first, second, threads)
     both = _core.true_ranks(first, second, metric, threads)
     return both.forward, both.backward
 
@@ -208,7 +208,7 @@ def gold_ranks(
     if callable(metric):
         from .jit.retrieval import rival_counts
 
-        return interruptible(rival_counts, metric, left, right, rivals, starts, rows, threads)
+        return rival_counts(metric, left, right, rivals, starts, rows, threads)
     found = _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
     return found.nearer, found.tied
 

@@ -162,3 +162,6 @@ def test_more_errors():
         atop(np.ones((1, 3)), np.full((4, 3), np.nan), [0])
     with pytest.raises(ValueError, match="metric: the function returned NaN"):
         gold_ranks(np.ones((1, 3)), np.ones((4, 3)), [0], metric=numba.njit(lambda u, v: np.nan))
+    distance = numba.njit(lambda u, v: np.nan if v[0] == 3 else 1.0)
+    with pytest.raises(ValueError, match="metric: the function returned NaN"):  # for the gold row alone
+        gold_ranks(np.ones((1, 1)), np.arange(4.0)[:, None], [3], among=[0, 1], metric=distance)

@@ -204,13 +204,13 @@ class TestCustom:
 
     def test_compiled_once(self):
         """The second call of the same function finds the first one's loop."""
-        from semproj.jit.weighting import _loop
+        from semproj.jit.weighting import _kernel
 
         weighting = CustomWeighting(lambda c, d, n, length: c + d).fit(self.X)
         weighting.transform(self.X)
-        compiled = _loop.cache_info().misses
+        compiled = _kernel.cache_info().misses
         weighting.transform(self.X)
-        assert _loop.cache_info().misses == compiled
+        assert _kernel.cache_info().misses == compiled
 
     def test_two_functions_are_not_mixed_up(self):
         two = [CustomWeighting(lambda c, d, n, length, k=k: c * k).fit(self.X) for k in (2.0, 3.0)]
