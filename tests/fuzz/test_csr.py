@@ -185,7 +185,7 @@ def calls(X: Any, rng: np.random.Generator) -> list[Any]:
         lambda: project_posteriors(theta, theta, phi, phi, X, X, 1.0),
         lambda: sj.SparseTensor.from_slices([X]),
         lambda: sj.PLSA(2, max_iter=1, random_state=0).fit(X),
-        lambda: sj.OPCA(1, random_state=0).fit([X, np.eye(*X.shape)]),
+        lambda: sj.OPCA(1, random_state=0).fit([X, np.full(X.shape, 0.5)]),
     ]
 
 
