@@ -21,10 +21,11 @@
 //
 // A pair is done when its gap is at most tol (n1 + n2), where the gap is coupling ||f1 - f2|| - lambda . (f1
 // - f2), an upper bound of what is missing of the minimum, or when the fractions are equal up to rounding;
-// for an infinite coupling when max |f1 - f2| is at most tol. It gives up after max_evaluations, with
-// one more where the last step is taken back, or when rounding keeps the gap from falling. A coupling above
-// 20 n of the shorter document counts as that: it moves a token against odds of e^40 already, and float32
-// cannot follow more. Pairs that would need it are not done.
+// for an infinite coupling when max |f1 - f2| is at most tol. Where these steps give up, as rounding or flat
+// stretches of h keep the gap from falling, Newton's method in double takes over (cplsa_newton.h). It gives
+// up after max_evaluations of both, with one more where the last step is taken back. An infinite coupling
+// counts as 20 n of the shorter document: that moves a token against odds of e^40 already, and pairs that
+// would need more are not done. Nor are those whose posteriors float32 has no room for.
 //
 // Cost: an evaluation is 2 T multiply-adds for each non-zero of the pair, on rows that the first has brought
 // into the second-level cache; about 20 operations on T numbers are between two of them.

@@ -8,9 +8,10 @@
 namespace semproj {
 namespace {
 
-constexpr double kFarthest = 1e8;  // nats that lambda may tilt by: double still tells a 1e-8th of one
-constexpr double kRidge = 1e-3;    // of the gradient, over the radius: bends what is flat
-constexpr double kSolved = 1e-6;   // of the squared residual of the quadratic model, to begin with
+constexpr double kFarthest = 1e8;        // nats that lambda may tilt by: double still tells a 1e-8th of one
+constexpr double kLargestLambda = 1e38;  // of float32
+constexpr double kRidge = 1e-3;          // of the gradient, over the radius: bends what is flat
+constexpr double kSolved = 1e-6;         // of the squared residual of the quadratic model, to begin with
 constexpr double kBestSolved = 1e-24;
 constexpr int kFaces = 30;          // of the box that a minimisation of the model may visit
 constexpr int kGradients = 300;     // conjugate gradients in one of them
@@ -36,7 +37,7 @@ PairOutcome PairNewton::minimise(int64_t max_evaluations, float* multipliers) {
   const double mass = dual_.mass(0) + dual_.mass(1);
   shorter_ = std::min(dual_.mass(0), dual_.mass(1));
   const bool infinite = std::isinf(coupling_.weight);
-  bound_ = std::min(coupling_.weight, (infinite ? kLargestTilt : kFarthest) * shorter_);
+  bound_ = std::min({coupling_.weight, (infinite ? kLargestTilt : kFarthest) * shorter_, kLargestLambda});
   for (auto* row : {&gradient_, &ridge_, &diagonal_, &low_, &high_, &step_, &next_, &residual_, &direction_,
                     &rest_, &search_, &product_}) {
     row->resize(n);

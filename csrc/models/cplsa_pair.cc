@@ -144,17 +144,14 @@ PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
 
 // Whether float32 has room for ratios times tilted mixtures, which words add up.
 bool PairProjector::words_can_add() const {
-  constexpr int64_t kLanes = 16;
   for (const Side& side : sides_) {
-    const float mixture = *std::max_element(side.tilted.get(), side.tilted.get() + n_topics_);
-    float most[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= side.tokens.n; i += kLanes) {
-      for (int64_t l = 0; l < kLanes; ++l)
-        most[l] = side.ratios[i + l] > most[l] ? side.ratios[i + l] : most[l];
+    float most[simd::kTopicLanes] = {};
+    for (int64_t i = 0; i < side.tokens.n; i += simd::kTopicLanes) {
+      const int64_t here = std::min(simd::kTopicLanes, side.tokens.n - i);
+      for (int64_t l = 0; l < here; ++l) most[l] = std::max(most[l], side.ratios[i + l]);
     }
-    for (; i < side.tokens.n; ++i) most[0] = std::max(most[0], side.ratios[i]);
-    if (!(*std::max_element(most, most + kLanes) * mixture <= kLargestProduct)) return false;
+    const float mixture = *std::max_element(side.tilted.get(), side.tilted.get() + n_topics_);
+    if (!(*std::max_element(most, most + simd::kTopicLanes) * mixture <= kLargestProduct)) return false;
   }
   return true;
 }

@@ -143,7 +143,8 @@ callback, random_state, n_threads, progress
         Parameters
         ----------
         X : list of two sparse matrices or arrays of shape (n_documents, n_features)
-            Counts, or other weights of tokens, at least 0; with separate vocabularies each has a width of its own.
+            Counts, or other weights of tokens: 0, or at least 1e-30. With separate vocabularies each has its own
+            width.
         """
         self._check_parameters()
         documents = self._documents(self._views(X))

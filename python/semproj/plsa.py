@@ -118,7 +118,7 @@ class PLSA(TopicModel):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            Counts, or other weights of tokens, at least 0.
+            Counts, or other weights of tokens: 0, or at least 1e-30.
         """
         self._check_parameters()
         documents = self._documents(X, reset=True)
