@@ -46,11 +46,16 @@ constexpr auto kMasks = [] {
   return masks;
 }();
 
+// Inlined, it would take registers from the loop over short terms.
+[[gnu::noinline]] uint64_t hash_apart(const char* p, uint32_t length, const HashSeed& seed) {
+  return hash_long(p, length, seed);
+}
+
 }  // namespace
 
 inline TermTable::Key TermTable::key_of(const char* p, uint32_t length, const HashSeed& seed) {
   if (length > kInline) [[unlikely]] {
-    const uint64_t h = hash_long(p, length, seed);
+    const uint64_t h = hash_apart(p, length, seed);
     return {h, h, kLong};
   }
   const LengthMask& mask = kMasks[length];

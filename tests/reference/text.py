@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+
+_SURROGATE = re.compile("[\ud800-\udfff]")  # each alone: a pair of them in a str is no character
 
 
 def lower(character: str) -> str:
@@ -16,7 +19,7 @@ def lower(character: str) -> str:
 
 def words(document: str | bytes | Sequence[str], *, lowercase: bool = False, errors: str = "strict") -> list[str]:
     if isinstance(document, (list, tuple)):
-        tokens = [token.encode("utf-16", "surrogatepass").decode("utf-16", errors) for token in document]
+        tokens = [_SURROGATE.sub("\ufffd", token) if errors == "replace" else token for token in document]
         return ["".join(map(lower, token)) if lowercase else token for token in tokens]
     text = document.decode("utf-8", errors) if isinstance(document, bytes) else document
     result: list[list[str]] = []
