@@ -54,8 +54,8 @@ class PairDual {
     const TopicWords& words;
     SideTokens tokens{};
     const float* theta = nullptr;
-    std::vector<double> logs;  // of theta
-    std::vector<float> counts;
+    std::vector<double> logs{};  // of theta
+    std::vector<float> counts{};
     double mass = 0, inverse = 0, sign = 1;
 
     const float* row(int64_t i) const { return words.data() + tokens.words[i] * words.stride(); }

@@ -121,7 +121,8 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     now = next;
     if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
   }
-  const bool done = now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add());
+  const bool done =
+      weight_ == 0 || (now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add()));
   if (!done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
   return {now.value - missing(), now.gap, evaluations, done};
@@ -145,20 +146,20 @@ PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
 // Whether float32 has room for ratios times tilted mixtures, which words add up.
 bool PairProjector::words_can_add() const {
   for (const Side& side : sides_) {
-    float most[simd::kTopicLanes] = {};
-    for (int64_t i = 0; i < side.tokens.n; i += simd::kTopicLanes) {
-      const int64_t here = std::min(simd::kTopicLanes, side.tokens.n - i);
-      for (int64_t l = 0; l < here; ++l) most[l] = std::max(most[l], side.ratios[i + l]);
+    float lanes[simd::kTopicLanes] = {};
+    for (const float* x = side.tilted.get(); x < side.tilted.get() + stride_; x += simd::kTopicLanes) {
+      for (int64_t l = 0; l < simd::kTopicLanes; ++l) lanes[l] = x[l] > lanes[l] ? x[l] : lanes[l];
     }
-    const float mixture = *std::max_element(side.tilted.get(), side.tilted.get() + n_topics_);
-    if (!(*std::max_element(most, most + simd::kTopicLanes) * mixture <= kLargestProduct)) return false;
+    const float mixture = *std::max_element(lanes, lanes + simd::kTopicLanes);
+    if (static_cast<float>(side.mass) * mixture <= kLargestProduct * simd::kLeastProbability) continue;
+    if (!(*std::max_element(side.ratios, side.ratios + side.tokens.n) * mixture <= kLargestProduct))
+      return false;
   }
   return true;
 }
 
 // How much h is above its minimum where fractions are not yet equal, by its gradient and second derivatives:
-// without it, the objective of a fit would fall when a sweep's projections are more exact than the last
-// one's.
+// without it, objectives would fall where a sweep's projections are more exact than the last one's.
 double PairProjector::missing() const {
   if (weight_ == 0 || !std::isinf(coupling_.weight)) return 0;
   const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
