@@ -76,7 +76,7 @@ class TestAgainstTheReference:
         model.fit([first, second])
         counts, blocks = reference.placed([first, second], "separate")
         theta, phi, history = reference.coupled_fit(tuple(counts), 3, 4, **PRIORS, **options, blocks=blocks)
-        assert_close(model, theta, phi, EXACTLY)
+        assert_close(model, theta, phi, TOLERANCE)
         np.testing.assert_allclose(model.objective_, history, rtol=1e-5)
 
     @pytest.mark.parametrize("n_topics", [2, 17, 100])
