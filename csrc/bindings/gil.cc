@@ -29,18 +29,22 @@ bool interpreter_is_gone() {
 }
 
 [[noreturn]] void sleep_for_ever() {
-  --threads_in_kernels;
   for (;;) pause();
+}
+
+[[noreturn]] void never_return_from_kernel() {
+  --threads_in_kernels;
+  sleep_for_ever();
 }
 
 // Shutdown may begin while we wait for the GIL: then the unwinding of pthread_exit arrives here, and must not
 // get any further. Nothing else can be thrown.
 void take_gil_back() {
-  if (interpreter_is_gone()) sleep_for_ever();
+  if (interpreter_is_gone()) never_return_from_kernel();
   try {
     PyEval_RestoreThread(released);
   } catch (...) {
-    sleep_for_ever();
+    never_return_from_kernel();
   }
 }
 
@@ -64,6 +68,14 @@ ReleaseGil::~ReleaseGil() {
   take_gil_back();
   released = nullptr;
   --threads_in_kernels;
+}
+
+PyObject* next_item(PyObject* iterator) {
+  try {
+    return PyIter_Next(iterator);
+  } catch (...) {
+    sleep_for_ever();
+  }
 }
 
 bool python_signal_arrived() {

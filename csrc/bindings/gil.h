@@ -18,6 +18,9 @@ class ReleaseGil {
   ReleaseGil& operator=(const ReleaseGil&) = delete;
 };
 
+// PyIter_Next, which may run Python code: a thread may be ended inside of that, too.
+PyObject* next_item(PyObject* iterator);
+
 // Whether a signal handler raised: asked by parallel_for on a thread that released the GIL. The Python error
 // stays set. Also true when the interpreter shuts down: there is no one left to work for.
 bool python_signal_arrived();

@@ -14,7 +14,7 @@ inline py::list take_batch(const py::iterator& iterator, int64_t max_characters,
   constexpr int64_t kTokenCharacters = 8;
   py::list batch;
   for (int64_t n = 0, size = 0; n < max_documents && size < max_characters; ++n) {
-    const auto document = py::reinterpret_steal<py::object>(PyIter_Next(iterator.ptr()));
+    const auto document = py::reinterpret_steal<py::object>(next_item(iterator.ptr()));
     if (!document) {
       if (PyErr_Occurred() != nullptr) throw py::error_already_set();
       break;
