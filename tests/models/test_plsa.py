@@ -396,3 +396,12 @@ class TestNames:
         assert same_bits(np.ascontiguousarray(model.components_.T), np.ascontiguousarray(model.word_topics_))
         assert (model.n_iter_, model.n_features_in_) == (7, 30)
         assert list(model.get_feature_names_out()) == [f"plsa{i}" for i in range(4)]
+
+
+def test_integer_counts_with_a_stored_zero():
+    X = corpus().astype(np.int32)
+    X.data[0] = 0
+    expected = X.copy()
+    expected.eliminate_zeros()
+    one, other = (make(max_iter=2, random_state=0).fit(x) for x in (X, expected))
+    assert same_bits(one.word_topics_, other.word_topics_)

@@ -300,8 +300,8 @@ def as_counts(x: Any, name: str = "X") -> Any:
         raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
     if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
         raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
-    if len(data) and data.min() < _LEAST_COUNT and (smallest := data[data > 0].min(initial=np.inf)) < _LEAST_COUNT:
-        what = f"expected 0 or at least {_LEAST_COUNT:g}, got {smallest:g}"
+    if len(data) and data.min() < _LEAST_COUNT and len(tiny := data[(data > 0) & (data < _LEAST_COUNT)]):
+        what = f"expected 0 or at least {_LEAST_COUNT:g}, got {tiny.min():g}"
         raise ValueError(f"{name}: contains values that are too small for float32, {what}; scale it up")
     if x.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name}: expected fewer than 2**31 columns, got {x.shape[1]}")
