@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import semproj as sj
+from tests.support import all_at_once
 from tests.threads.blas_bits import CASES
 
 SCRIPT = "from tests.threads.blas_bits import print_digests; print_digests()"
@@ -17,7 +18,11 @@ SCRIPT = "from tests.threads.blas_bits import print_digests; print_digests()"
 @pytest.fixture(scope="module")
 def digests(run_python) -> list[dict[str, str]]:
     """Of one thread of BLAS, and of two."""
-    return [json.loads(run_python(SCRIPT, OPENBLAS_NUM_THREADS=n, MKL_NUM_THREADS=n).stdout) for n in "12"]
+
+    def run(n: object) -> dict[str, str]:
+        return json.loads(run_python(SCRIPT, OPENBLAS_NUM_THREADS=n, MKL_NUM_THREADS=n).stdout)
+
+    return all_at_once(run, ["1", "2"])
 
 
 @pytest.mark.parametrize("case", CASES)

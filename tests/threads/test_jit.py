@@ -163,6 +163,15 @@ def test_what_cannot_be_compiled_names_the_argument_and_how_it_is_called(rows, f
         CustomWeighting(function).fit_transform(random_counts(9, 5, 0.5))
 
 
+@pytest.fixture
+def ctrl_c():
+    """A process that was started in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_ends_a_long_call_and_its_threads(n_threads):
     @numba.njit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,11 +196,26 @@ def oriented(components: Array) -> Array:
     return components
 
 
-def progress_bar(show: bool, description: str, total: int | None, unit: str = "block") -> Any:
+class _NoBar(AbstractContextManager["_NoBar"]):
+    """A progress bar that nobody sees. That of tqdm would start a thread all the same."""
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def update(self, n: int) -> None:
+        pass
+
+    def set_postfix(self, **values: object) -> None:
+        pass
+
+
+def progress_bar(show: bool, description: str, total: int | None, unit: str = "block", **style: Any) -> Any:
     """A progress bar; it costs nothing unless shown."""
+    if not show:
+        return _NoBar()
     from tqdm import tqdm
 
-    return tqdm(total=total, desc=description, unit=unit, disable=not show)
+    return tqdm(total=total, desc=description, unit=unit, **style)
 
 
 def warn_not_converged(max_iter: int, worst: float, tol: float) -> None:

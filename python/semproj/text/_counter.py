@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from .. import _core
+from .._common.base import progress_bar
 from .._common.layouts import check_arrays, check_numbers, layouts, numbers
 from .._common.persistence import Persistent, check_strings
 from .._common.resources import resolve_threads
@@ -187,11 +188,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
 
     def _feed(self, session: _core.CountSession, documents: Iterable[Document]) -> None:
-        from tqdm import tqdm
-
         number, total = 0, len(documents) if isinstance(documents, Sized) else None
-        style: dict[str, Any] = {"unit": " documents", "unit_scale": True, "disable": not self.progress}
-        with tqdm(total=total, desc=type(self).__name__, **style) as bar:
+        with progress_bar(self.progress, type(self).__name__, total, " documents", unit_scale=True) as bar:
             for batch in iter_batches(documents):
                 session.add(batch, number)
                 number += len(batch)
