@@ -81,7 +81,9 @@ MatrixView<T> matrix_view(const py::array& a, const char* name) {
     throw py::value_error(std::string(name) + ": expected a matrix with contiguous rows");
   }
   if (!std::is_const_v<T> && !a.writeable()) throw py::value_error(std::string(name) + ": is read-only");
-  return {const_cast<T*>(aligned_data<T>(a, name)), a.shape(0), a.shape(1), a.strides(0) / size};
+  // To a single row NumPy may give any stride; BLAS takes none that is shorter than a row.
+  const int64_t stride = a.shape(0) > 1 ? a.strides(0) / size : a.shape(1);
+  return {const_cast<T*>(aligned_data<T>(a, name)), a.shape(0), a.shape(1), stride};
 }
 
 // Offsets of parts that follow each other.

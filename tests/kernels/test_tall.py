@@ -33,6 +33,20 @@ def test_products(shape, dtype):
         assert all(same_bits(a, b) for a, b in zip(results[0], other, strict=True))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_single_row_of_any_stride(dtype):
+    """The stride of the only row means nothing to NumPy, which may give it any."""
+    rng = np.random.default_rng(1)
+    a, C = rng.standard_normal((5, 1)).astype(dtype), rng.standard_normal((5, 4)).astype(dtype)
+    row, out = a.T, np.empty((4, 1), dtype).T
+    assert row.strides[0] < row.shape[1] * row.itemsize
+    with single_threaded_blas():
+        _core.tall_multiply(row, C, 1.0, 0.0, out, 1)
+        gram = _core.tall_cross(row, row, 1)
+    np.testing.assert_allclose(out, row @ C, rtol=1e-5)
+    np.testing.assert_allclose(gram, a @ row, rtol=1e-6)
+
+
 @pytest.mark.parametrize("cols", [1, 2, 7])
 @pytest.mark.parametrize("key", [0, 2**64 - 1])
 def test_normals(cols, key):

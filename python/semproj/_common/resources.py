@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import functools
 import os
 import threading
 import warnings
@@ -90,8 +91,6 @@ class _SingleThreadedBlas:
         self._restore_if_unused()
 
     def enter(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
             if not _core.has_blas():
                 from scipy.linalg import cython_blas, cython_lapack
@@ -100,7 +99,7 @@ class _SingleThreadedBlas:
             if self._limiter is None:
                 _need_memory_for_blas()
                 _let_any_thread_set_limits()
-                self._limiter = threadpool_limits(limits=1, user_api="blas")
+                self._limiter = _blas_libraries().limit(limits=1)
             own = threading.get_ident()
             self._depths[own] = self._depths.get(own, 0) + 1
 
@@ -118,6 +117,14 @@ class _SingleThreadedBlas:
             self._limiter.restore_original_limits()
             _let_any_thread_set_limits()
             self._limiter = None
+
+
+@functools.cache
+def _blas_libraries() -> Any:
+    """Those of numpy and scipy, which are there by now. To look for them takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _need_memory_for_blas() -> None:
