@@ -7,7 +7,7 @@
 // best lambda in reach has to offer is gained by each: it converges, however sharp posteriors are, and
 // quadratically in the end (box-constrained Newton, as for the scaling of matrices). The radius grows where
 // the quadratic tells the truth and shrinks where it does not. The quadratic is minimised by conjugate
-// gradients on the topics that no bound holds, projected onto the box (Moré and Toraldo 1991).
+// gradients on the topics that no bound holds, projected onto the box (More and Toraldo 1991).
 //
 // For the l2 ball, h + mu |lambda|^2 / 2 is minimised, for the mu that makes lambda as long as the coupling.
 //
