@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from semproj import LSA, LogTfIdf, TermCounter
-from semproj._common.resources import interruptible
+from semproj._common.resources import interruptible, single_threaded_blas
 from semproj.kernels import Projection, project
 from tests.support import random_counts, random_rows, same_bits
 
@@ -189,6 +191,33 @@ def test_a_thread_that_does_not_start(monkeypatch):
     monkeypatch.setattr(_thread, "start_new_thread", lambda function, args: 0)
     with pytest.raises(MemoryError, match="thread"):
         interruptible(pow, 3, 4)
+
+
+def test_a_thread_that_is_left_behind_keeps_blas_as_it_was():
+    class Alarm(Exception):
+        pass
+
+    def interrupt(*args):
+        raise Alarm
+
+    def counts():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    finish, previous = threading.Event(), signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with threadpool_limits(3, user_api="blas"):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(Alarm), single_threaded_blas():
+                interruptible(finish.wait)
+            assert counts() == {1}
+            finish.set()
+            for _ in range(200):
+                if counts() == {3}:
+                    break
+                time.sleep(0.01)
+            assert counts() == {3}
+    finally:
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_little_memory(run_python):

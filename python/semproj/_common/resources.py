@@ -9,7 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
@@ -90,6 +90,10 @@ class _SingleThreadedBlas:
         self._depths = {own: self._depths[own]} if own in self._depths else {}
         self._restore_if_unused()
 
+    def is_inside(self) -> bool:
+        """Whether the calling thread needs BLAS on one thread."""
+        return threading.get_ident() in self._depths
+
     def enter(self) -> None:
         with self._lock:
             if not _core.has_blas():
@@ -146,6 +150,16 @@ def _let_any_thread_set_limits() -> None:
 _blas = _SingleThreadedBlas()
 
 
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Let our kernels call BLAS, which runs on the calling thread alone: bits do not depend on its pool."""
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+
+
 class _Token:
     """Lives as long as somebody holds it."""
 
@@ -160,9 +174,13 @@ def interruptible(function: Callable[..., Result], *args: Any) -> Result:
     ended = _thread.allocate_lock()
     ended.acquire()
 
+    # A thread that is left behind keeps BLAS as it found it: to give it threads meanwhile can hang the exit.
+    same_blas = single_threaded_blas if _blas.is_inside() else nullcontext
+
     def call(token: _Token) -> None:
         try:
-            outcome.append((function(*args), None))
+            with same_blas():
+                outcome.append((function(*args), None))
         except BaseException as error:
             outcome.append((None, error))
         finally:
@@ -185,16 +203,6 @@ def interruptible(function: Callable[..., Result], *args: Any) -> Result:
     if error is not None:
         raise error
     return cast(Result, result)
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Let our kernels call BLAS, which runs on the calling thread alone: bits do not depend on its pool."""
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
 
 
 def available_memory() -> int:
