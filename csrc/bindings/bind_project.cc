@@ -76,7 +76,7 @@ void project_into(const CsrArgument& x, const PackedProjection& projection, cons
 template <class T>
 void scale_rows(const py::array& array, int n_threads) {
   const auto rows = matrix_view<T>(array, "rows");
-  const py::gil_scoped_release release;
+  const ReleaseGil release;
   unit_rows(rows, n_threads);
 }
 

@@ -3,6 +3,8 @@
 PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled kernels of semproj. Not a public interface: use semproj.kernels.";
   using namespace semproj::bindings;
+  // Otherwise the first array would look NumPy up, and release the GIL for it as only pybind11 does.
+  pybind11::array_t<float>(0);
   register_config(m);
   register_csr(m);
   register_weight(m);
