@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+WERROR ?= OFF
 SIZE ?=
 MINUTES ?= 60
 SANITIZED ?= tests/contract tests/kernels tests/text
@@ -29,9 +30,10 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 # Built in isolation: what the build needs comes from the index, not from the system. An unchanged tree is
-# not built again.
+# not built again, and objects stay in build/python: the C++ tests link them.
 $(STAMPS)/build: $(SOURCES) | $(STAMPS)/venv
-	$(PIP) '.[test,plot]' cmake
+	$(PIP) '.[test,plot]' cmake --config-settings build-dir=build/python \
+	  --config-settings cmake.define.SEMPROJ_WERROR=$(WERROR)
 	@touch $@
 
 # By name, not by path: the installed package knows its extras, and is not built for them.
@@ -49,16 +51,16 @@ demo: build  ## Learn from real bilingual text, time every stage, draw demo.png
 test: test-cpp test-python  ## Build, then run the C++ tests, the Python tests and the docstrings' examples
 
 test-cpp: build
-	$(BIN)/cmake --preset cpp-tests
+	$(BIN)/cmake --preset cpp-tests -DSEMPROJ_BUILT_KERNELS=$(CURDIR)/build/python/libsemproj_kernels.a
 	$(BIN)/cmake --build build/cpp --parallel $(JOBS)
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure --parallel $(JOBS)
 
-# The package under test is the installed one: the sources are not on the path. Tests of threads and interrupts
-# have the machine to themselves.
+# The package under test is the installed one: the sources are not on the path. What must stop within a second
+# has the machine to itself.
 test-python: build
 	$(PY) -m pytest --quiet --doctest-modules --pyargs semproj
-	$(PY) -m pytest tests/threads
-	$(PY) -m pytest tests --ignore tests/threads --numprocesses $(JOBS)
+	$(PY) -m pytest tests/interrupts
+	$(PY) -m pytest tests --ignore tests/interrupts --numprocesses $(JOBS)
 
 # Beside the installed package, not over it. Python itself is not instrumented, so the runtime comes first.
 test-sanitized: build  ## The tests of kernels, text and all estimators under ASan and UBSan, the GIL checked
