@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 import semproj as sj
-from tests.conftest import ROOT
 
 # A process started in the background of a shell inherits SIGINT as ignored; Python then has no handler for it.
 SETUP = """
@@ -131,6 +133,47 @@ def test_every_estimator_is_interrupted():
     assert public - AT_ONCE == {name.split()[0] for name in FITS}
 
 
+def run_forked(script: str, output: int) -> None:
+    """In a child: what the script prints, or how it fails, goes to the pipe. Does not return."""
+    code = 1
+    try:
+        with os.fdopen(output, "w") as out:
+            try:
+                exec(script, {"print": lambda line: print(line, file=out, flush=True)})
+                code = 0
+            except BaseException:
+                traceback.print_exc(file=out)
+    finally:
+        os._exit(code)
+
+
+@contextmanager
+def forked(script: str, longest: float = 100.0) -> Iterator[tuple[int, Callable[[str], None]]]:
+    """A child that has everything imported already: its number, and what waits for a line of it."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forks beside the threads of BLAS
+        child = os.fork()
+    if child == 0:
+        os.close(reader)
+        run_forked(script, writer)
+    os.close(writer)
+    watchdog = threading.Timer(longest, os.kill, (child, signal.SIGKILL))
+    watchdog.start()
+    with os.fdopen(reader) as lines:
+
+        def expect(line: str) -> None:
+            got = lines.readline()
+            assert got == line, got + lines.read()
+
+        try:
+            yield child, expect
+        finally:
+            watchdog.cancel()
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
 def seconds_until_it_stops(setup: str, call: str, check: str = "pass", counts: tuple[int, ...] = (1, 2)) -> float:
     """Run a call over and over in a process of its own, interrupt it, and see that the process goes on.
 
@@ -139,36 +182,27 @@ def seconds_until_it_stops(setup: str, call: str, check: str = "pass", counts: t
     script = textwrap.dedent(SETUP) + textwrap.dedent(f"""
 {setup}
 for N in {counts}:
-    print("ready", flush=True)
+    print("ready")
     try:
         while True:
             {call}
     except KeyboardInterrupt:
-        print("stopped", flush=True)
+        print("stopped")
     {check}
     assert project(np.eye(2), np.eye(2), n_threads=2).tolist() == [[1, 0], [0, 1]]
-    print("alive", flush=True)
+    print("alive")
 """)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    watchdog = threading.Timer(100, process.kill)
-    watchdog.start()
     waited = []
-    try:
+    with forked(script) as (child, expect):
         for _ in counts:
-            assert process.stdout.readline() == "ready\n", process.stderr.read()[-2000:]
-            time.sleep(0.7)
+            expect("ready\n")
+            time.sleep(0.5)
             sent = time.perf_counter()
-            process.send_signal(signal.SIGINT)
-            assert process.stdout.readline() == "stopped\n", process.stderr.read()[-2000:]
+            os.kill(child, signal.SIGINT)
+            expect("stopped\n")
             waited.append(time.perf_counter() - sent)
-            assert process.stdout.readline() == "alive\n", process.stderr.read()[-2000:]
-        assert process.wait(20) == 0
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.communicate()
+            expect("alive\n")
+        expect("")
     return max(waited)
 
 
