@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -30,6 +31,13 @@ AlignedArray<T> aligned_array(size_t count) {
   if (alignment == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
 #endif
   return AlignedArray<T>(static_cast<T*>(p));
+}
+
+template <class T>
+AlignedArray<T> aligned_zeros(size_t count) {
+  auto zeros = aligned_array<T>(count);
+  std::fill_n(zeros.get(), count, T{});
+  return zeros;
 }
 
 }  // namespace semproj

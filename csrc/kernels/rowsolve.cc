@@ -127,8 +127,7 @@ void table_gram(const MatrixView<const T>& factors, double* out, int n_threads, 
   constexpr int64_t kSlices = 16, kFewRows = 4096;
   const int64_t k = factors.cols, stride = padded(k), blocks = block_count(factors.rows, kSummedRows);
   const int64_t per_slice = block_count(blocks, kSlices);
-  AlignedArray<double> sums = aligned_array<double>(static_cast<size_t>(kSlices * stride * stride));
-  std::fill_n(sums.get(), kSlices * stride * stride, 0.0);
+  const auto sums = aligned_zeros<double>(static_cast<size_t>(kSlices * stride * stride));
   parallel_for(kSlices, n_threads, [&](int64_t slice, int) {
     double* sum = sums.get() + slice * stride * stride;
     const auto add = [&]<class U>(const simd::RowTable<U>& table) {

@@ -53,9 +53,7 @@ DocumentPass::DocumentPass(const TopicWords& words, Isa isa)
       wide_(static_cast<size_t>(words.stride())) {}
 
 AlignedArray<float> DocumentPass::new_row() const {
-  auto row = aligned_array<float>(static_cast<size_t>(stride()));
-  std::fill_n(row.get(), stride(), 0.0f);
-  return row;
+  return aligned_zeros<float>(static_cast<size_t>(stride()));
 }
 
 TokenSums DocumentPass::run(const float* theta, const int32_t* words, const float* counts, int64_t n,

@@ -37,6 +37,7 @@
 namespace semproj {
 
 constexpr double kLargestTilt = 20;  // nats that a token's topic is moved by: more would underflow in float32
+constexpr double kLargestLambda = 1e38;   // float32 has room for the sum of two
 constexpr float kLargestProduct = 1e37f;  // of a token's ratio and a tilted mixture, which words add up
 
 struct Coupling {

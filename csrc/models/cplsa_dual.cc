@@ -80,30 +80,31 @@ void PairDual::evaluate(Point& at) {
   }
 }
 
-void PairDual::multiply(const Point& at, const double* v, double* out) const {
+// out = 0, then add(q, weight) for all tokens, with weight the part of the Hessian that a token has.
+template <class Add>
+void PairDual::add_tokens(const Point& at, double* out, const Add& add) const {
   std::fill_n(out, n_topics_, 0.0);
   for (int s = 0; s < 2; ++s) {
     const Side& side = sides_[s];
     for (int64_t i = 0; i < side.tokens.n; ++i) {
       const double* q = at.posteriors[s].data() + i * n_topics_;
-      const double weight = static_cast<double>(side.counts[i]) * side.inverse * side.inverse;
-      double mean = 0;
-      for (int64_t t = 0; t < n_topics_; ++t) mean += q[t] * v[t];
-      for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (v[t] - mean);
+      add(q, static_cast<double>(side.counts[i]) * side.inverse * side.inverse);
     }
   }
 }
 
+void PairDual::multiply(const Point& at, const double* v, double* out) const {
+  add_tokens(at, out, [&](const double* q, double weight) {
+    double mean = 0;
+    for (int64_t t = 0; t < n_topics_; ++t) mean += q[t] * v[t];
+    for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (v[t] - mean);
+  });
+}
+
 void PairDual::diagonal(const Point& at, double* out) const {
-  std::fill_n(out, n_topics_, 0.0);
-  for (int s = 0; s < 2; ++s) {
-    const Side& side = sides_[s];
-    for (int64_t i = 0; i < side.tokens.n; ++i) {
-      const double* q = at.posteriors[s].data() + i * n_topics_;
-      const double weight = static_cast<double>(side.counts[i]) * side.inverse * side.inverse;
-      for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (1 - q[t]);
-    }
-  }
+  add_tokens(at, out, [&](const double* q, double weight) {
+    for (int64_t t = 0; t < n_topics_; ++t) out[t] += weight * q[t] * (1 - q[t]);
+  });
 }
 
 // Topics in the order of their exponents, which begin at 0 and grow by `most` from one to the next at most.

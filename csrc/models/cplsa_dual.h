@@ -61,6 +61,8 @@ class PairDual {
     const float* row(int64_t i) const { return words.data() + tokens.words[i] * words.stride(); }
   };
 
+  template <class Add>
+  void add_tokens(const Point& at, double* out, const Add& add) const;
   void tilt_with_steps(const Side& side, const Point& at, double most, float* tilted);
 
   int64_t n_topics_;

@@ -8,10 +8,9 @@
 namespace semproj {
 namespace {
 
-constexpr double kFarthest = 1e8;        // nats that lambda may tilt by: double still tells a 1e-8th of one
-constexpr double kLargestLambda = 1e38;  // of float32
-constexpr double kRidge = 1e-3;          // of the gradient, over the radius: bends what is flat
-constexpr double kSolved = 1e-6;         // of the squared residual of the quadratic model, to begin with
+constexpr double kFarthest = 1e8;  // nats that lambda may tilt by: double still tells a 1e-8th of one
+constexpr double kRidge = 1e-3;    // of the gradient, over the radius: bends what is flat
+constexpr double kSolved = 1e-6;   // of the squared residual of the quadratic model, to begin with
 constexpr double kBestSolved = 1e-24;
 constexpr int kFaces = 30;          // of the box that a minimisation of the model may visit
 constexpr int kGradients = 300;     // conjugate gradients in one of them

@@ -15,14 +15,7 @@ constexpr int64_t kPatience = 40;       // evaluations in which the gap must hav
 constexpr int64_t kMostInFloat32 = 60;  // evaluations before Newton's method takes over
 constexpr int64_t kFewEvaluations = 8;  // too few to share with it
 constexpr double kSameMass = 1e-6;
-constexpr float kLeastSharpness = 0.05f;
 constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
-
-AlignedArray<float> zeros(int64_t n) {
-  auto row = aligned_array<float>(static_cast<size_t>(n));
-  std::fill_n(row.get(), n, 0.0f);
-  return row;
-}
 
 // Solves the n x n positive definite system in place, by Cholesky; false when it is singular.
 template <size_t most>
@@ -64,10 +57,11 @@ PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, 
       sides_{Side(first, isa), Side(second, isa)} {
   for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_step_, &gradient_,
                     &curvature_, &free_, &sharpness_, &scales_}) {
-    *row = zeros(stride_);
+    *row = aligned_zeros<float>(static_cast<size_t>(stride_));
   }
-  residual_changes_ = zeros(kRemembered * stride_);
-  step_changes_ = zeros(kRemembered * stride_);
+  for (auto* rows : {&residual_changes_, &step_changes_}) {
+    *rows = aligned_zeros<float>(static_cast<size_t>(kRemembered * stride_));
+  }
 }
 
 PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& second, float* ratios_first,
@@ -83,7 +77,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
   evaluated_ = lost_tokens_ = false;
-  weight_ = std::min(coupling_.weight, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
+  weight_ = followed_coupling();
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
   const double allowed = coupling_.allowed_gap(sides_[0].mass + sides_[1].mass);
@@ -92,7 +86,11 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   int64_t evaluations = 1, best_at = 1;
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
-  while (now.gap > allowed && !lost_tokens_ && evaluations < most && evaluations - best_at < kPatience) {
+  const auto failed = [&](const Evaluation& next) {  // the gap is not finite where float32 had no room
+    return !(next.value <= now.value + kRounding * mass && std::isfinite(next.gap));
+  };
+  while (now.gap > allowed && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
+         evaluations - best_at < kPatience) {
     plain_step();
     remember_step();
     bool combined = combine_steps();
@@ -100,7 +98,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     exchange_fractions();
     Evaluation next = evaluate(candidate_.get());
     ++evaluations;
-    while (next.value > now.value + kRounding * mass && evaluations < most) {
+    while (failed(next) && evaluations < most) {
       n_remembered_ = n_steps_ = 0;
       if (!combined && bounded_) {
         if (!coupling_.l2) break;  // cannot be but by rounding
@@ -115,7 +113,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
       next = evaluate(candidate_.get());
       ++evaluations;
     }
-    current = !(next.value > now.value + kRounding * mass);
+    current = !failed(next);
     if (!current) break;
     std::swap(multipliers_, candidate_);
     now = next;
@@ -204,7 +202,7 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
     std::fill_n(candidate_.get(), stride_, 0.0f);
     evaluate_sides(candidate_.get(), false, sums);
     for (int s = 0; s < 2; ++s) sides_[s].mass = sums[s].mass;
-    weight_ = std::min(weight_, kLargestTilt * std::min(sides_[0].mass, sides_[1].mass));
+    weight_ = followed_coupling();
     cut_to_constraint(multipliers_.get());
     evaluate_sides(multipliers_.get(), squares, sums);
     lost_tokens_ = !has_all(sums);
@@ -231,7 +229,7 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
 void PairProjector::plain_step() {
   const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
   if (!coupling_.l2 || std::isinf(coupling_.weight)) {
-    const auto most = std::isinf(coupling_.weight) ? coupling_.weight : weight_;
+    const auto most = std::isinf(coupling_.weight) ? kLargestLambda : weight_;
     table_.balance(f1, f2, multipliers_.get(), scales_.get(), static_cast<float>(most), stride_, step_.get());
     if (std::isinf(coupling_.weight)) cut_to_constraint(step_.get());
     return;
@@ -250,16 +248,17 @@ void PairProjector::exchange_fractions() {
 
 // Of a topic, sum_w n_w q (1 - q) / n^2 on each side: q^2 is x^2 phi^2 / s^2 with x the tilted mixture.
 void PairProjector::measure_sharpness() {
-  const auto scale = static_cast<float>(1 / (1 / sides_[0].mass + 1 / sides_[1].mass));
+  const float scale = mass_of_bound();
   const float inverse[] = {static_cast<float>(1 / sides_[0].mass), static_cast<float>(1 / sides_[1].mass)};
   for (int64_t t = 0; t < stride_; ++t) {
     float bound = kLeastFraction, less = 0;
     for (int s = 0; s < 2; ++s) {
       const float x = sides_[s].tilted[t] * inverse[s];
       bound += sides_[s].fractions[t] * inverse[s];
-      less += x * x * sides_[s].squares[t];
+      less += x * (x * sides_[s].squares[t]);  // x^2 may overflow, and its product with 0 is no number
     }
-    sharpness_[t] = std::clamp(1 - less / bound, kLeastSharpness, 1.0f);
+    const float part = less / bound;  // far above 1, or no number, only where squares overflowed
+    sharpness_[t] = part < 2 ? std::max(1 - part, kLeastSharpness) : 1.0f;
     weights_[t] = std::sqrt(bound * sharpness_[t]);
     scales_[t] = scale / sharpness_[t];
   }
@@ -267,9 +266,8 @@ void PairProjector::measure_sharpness() {
 }
 
 void PairProjector::use_bound() {
-  const auto scale = static_cast<float>(1 / (1 / sides_[0].mass + 1 / sides_[1].mass));
   std::fill_n(sharpness_.get(), stride_, 1.0f);
-  std::fill_n(scales_.get(), stride_, scale);
+  std::fill_n(scales_.get(), stride_, mass_of_bound());
   bounded_ = true;
 }
 

@@ -2,6 +2,7 @@
 // The projection of the posteriors of one pair of documents (see cplsa.h), and a worker's memory for it:
 // about 20 rows of topics.
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -34,6 +35,7 @@ class PairProjector {
 
  private:
   static constexpr int64_t kRemembered = 6;
+  static constexpr float kLeastSharpness = 0.05f;
 
   struct Side {
     Side(const TopicWords& words, Isa isa)
@@ -65,6 +67,16 @@ class PairProjector {
   // How much less than f1 / n1 + f2 / n2 the second derivatives are; or, from then on, not at all.
   void measure_sharpness();
   void use_bound();
+  // 1 / (1 / n1 + 1 / n2), cut so that float32 has room for it over any sharpness.
+  float mass_of_bound() const {
+    const double mass = 1 / (1 / sides_[0].mass + 1 / sides_[1].mass);
+    return static_cast<float>(std::min(mass, kLargestLambda * static_cast<double>(kLeastSharpness)));
+  }
+  // The coupling of this pair, as far as float32 can follow it; 0 with an empty side.
+  double followed_coupling() const {
+    const double shorter = std::min(sides_[0].mass, sides_[1].mass);
+    return std::min({coupling_.weight, kLargestTilt * shorter, kLargestLambda});
+  }
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
   double missing() const;
 
@@ -79,7 +91,7 @@ class PairProjector {
 
   Coupling coupling_;
   bool posteriors_;
-  double weight_ = 0;  // the coupling of this pair, as far as float32 can follow it; 0 with an empty side
+  double weight_ = 0;  // followed_coupling()
   std::array<const TopicWords*, 2> words_;
   const simd::TopicTable& table_;
   const simd::RowTable<float>& rows_;

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._common.files import where_undecodable
 from ._common.resources import resolve_threads
 from ._common.validation import check_integer, check_real
 
@@ -162,15 +163,18 @@ def align_sentences(
 def _sentences(documents: Any, name: str) -> list[list[str]]:
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
         raise TypeError(f"{name}: expected an iterable of documents, got {type(documents).__name__}")
-    result = []
-    for i, document in enumerate(documents):
-        if isinstance(document, str):
-            result.append(split_sentences(document))
-        elif isinstance(document, Sequence) and all(isinstance(sentence, str) for sentence in document):
-            result.append(list(document))
-        else:
-            raise TypeError(f"{name}[{i}]: expected str or a list of str, got {type(document).__name__}")
-    return result
+    try:
+        return [_sentences_of(document, f"{name}[{i}]") for i, document in enumerate(documents)]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: {where_undecodable(documents, error) or error}") from error
+
+
+def _sentences_of(document: Any, name: str) -> list[str]:
+    if isinstance(document, str):
+        return split_sentences(document)
+    if isinstance(document, Sequence) and all(isinstance(sentence, str) for sentence in document):
+        return list(document)
+    raise TypeError(f"{name}: expected str or a list of str, got {type(document).__name__}")
 
 
 def _usual_ratio(source: list[list[str]], target: list[list[str]]) -> float:

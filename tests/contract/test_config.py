@@ -15,7 +15,14 @@ import pytest
 import semproj as sj
 from semproj import _core
 from semproj._common import resources
-from semproj._common.validation import check_choice, check_integer, check_real, seed_key
+from semproj._common.validation import (
+    check_choice,
+    check_coupling,
+    check_integer,
+    check_positive,
+    check_real,
+    seed_key,
+)
 
 
 def test_show_config(capsys):
@@ -215,11 +222,21 @@ class TestChecks:
             (-1, ValueError),
             (np.nan, ValueError),
             (np.inf, ValueError),
+            (10**400, ValueError),
+            (10**5000, ValueError),  # Python does not print it
             ("1", TypeError),
             (None, TypeError),
         ):
             with pytest.raises(error, match=r"^t: expected"):
                 check_real(value, "t", low=0)
+            with pytest.raises(error, match=r"^t: expected"):
+                check_positive(value, "t")
+
+    def test_coupling(self):
+        assert check_coupling(np.inf) == np.inf
+        for value in (10**400, -1, np.nan):
+            with pytest.raises(ValueError, match=r"^coupling: expected a finite number, at least 0"):
+                check_coupling(value)
 
     def test_choice(self):
         assert check_choice("a", "s", ("a", "b")) == "a"

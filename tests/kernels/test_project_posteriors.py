@@ -223,6 +223,26 @@ class TestCorners:
         np.testing.assert_allclose(first[coupled], want_first[coupled], atol=1e-3)
         np.testing.assert_allclose(second[coupled], want_second[coupled], atol=1e-3)
 
+    @pytest.mark.parametrize("norm", ["l1", "l2"])
+    @pytest.mark.parametrize("coupling", [1e37, np.inf])
+    @pytest.mark.parametrize("tokens", [1e-25, 1e36, 1e37, 1e38])
+    def test_lengths_at_the_ends_of_float32(self, tokens, coupling, norm):
+        """Fractions stay, and the dual grows, when tokens and the coupling grow alike."""
+        theta, phi = np.full((1, 3), 1 / 3, np.float32), np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], np.float32)
+        of = [np.array([[1.0, 0.1]]), np.array([[0.3, 1.0]])]
+
+        def found(scale, coupling):
+            counts = (sp.csr_matrix(scale * x) for x in of)
+            return project_posteriors(theta, theta, phi, phi, *counts, coupling, norm=norm, **EXACT)
+
+        want, *expected, _, _ = found(1, coupling / tokens)
+        dual, *fractions, gap, evaluations = found(tokens, coupling)
+        assert evaluations > 0
+        assert np.isfinite(gap).all()
+        np.testing.assert_allclose(fractions, expected, atol=4e-4)  # as 1e-7 nats a token allow (Pinsker)
+        differences = np.diff(dual.astype(np.float64) / tokens), np.diff(want)  # a constant changes nothing
+        np.testing.assert_allclose(*differences, atol=2e-3)
+
     def test_sharp_posteriors(self):
         theta, phi, counts = problem(sharpness=0.02)
         dual, first, second, _, _ = projected(theta, phi, counts, np.inf)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -324,3 +326,21 @@ class TestCorners:
         model = make(CPLSA, n_components=2, alpha=1, beta=1, coupling=np.inf, max_iter=50).fit(views)
         assert_distributions(model)
         assert np.isfinite(model.objective_).all()
+
+    @pytest.mark.parametrize("projection_tol", [None, 0.5])
+    def test_documents_beside_far_longer_ones(self, projection_tol):
+        """1e-25 tokens, by which posteriors are divided twice, weigh nothing: all is as without a coupling."""
+        views = [np.zeros((2, 6)), np.zeros((2, 6))]
+        views[0][[0, 1], [5, 0]] = 1e-25
+        views[1][0, [0, 2, 3, 5]] = 2e8, 1e15, 2e9, 5e9
+        views[1][1, [2, 3, 4]] = 3e8, 1e15, 1e11
+        options = {"n_components": 3, "alpha": 101, "beta": 1, "max_iter": 8, "projection_tol": projection_tol}
+        coupled, apart = (make(CPLSA, coupling=coupling, **options) for coupling in (np.inf, 0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # no tilt in reach makes fractions equal
+            for model in (coupled, apart):
+                model.fit([sp.csr_matrix(view) for view in views])
+        assert np.isfinite(coupled.multipliers_).all()
+        np.testing.assert_allclose(coupled.objective_, apart.objective_, rtol=1e-3)
+        np.testing.assert_allclose(coupled.doc_topics_[1], apart.doc_topics_[1], atol=1e-5)
+        np.testing.assert_allclose(coupled.components_, apart.components_, atol=1e-5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
@@ -123,14 +123,25 @@ def test_mixtures_of_many_topics_sum_to_one(cls):
         np.testing.assert_allclose(theta.sum(axis=1, dtype=np.float64), 1, atol=3e-7)
 
 
-def test_counts_that_float32_cannot_follow():
+@pytest.mark.parametrize("cls", CLASSES)
+def test_counts_that_float32_cannot_follow(cls):
     """An error, not topics that are not numbers; the fit before stays."""
-    views = merged(paired())
-    model = make(CPLSA).fit(views)
+    model = make(cls, n_components=3, alpha=1, beta=1).fit(data_of(cls))
     before = pickle.loads(pickle.dumps(model))
-    with pytest.raises(ValueError, match=r"^X: the objective is nan in sweep 1; values are too large"):
-        model.fit([x * 1e30 for x in views])
+    rng = np.random.default_rng(1)
+    views = [sp.csr_matrix(10 ** rng.uniform(5, 36, (4, 6)) * (rng.random((4, 6)) < 0.6)) for _ in range(2)]
+    with pytest.raises(ValueError, match=r"^X: the objective is nan in sweep \d; values are too large"):
+        model.fit(views[0] if cls is PLSA else views)
     assert_same_fit(model, before)
+
+
+def test_large_counts_of_pairs():
+    """As far as PLSA goes: pairs whose topics are too far apart by then are told of, and nothing is NaN."""
+    views = [x * 1e30 for x in merged(paired())]
+    with pytest.warns(ConvergenceWarning, match="pairs did not reach projection_tol"):
+        model = make(CPLSA).fit(views)
+    assert_distributions(model)
+    assert np.isfinite(model.objective_).all()
 
 
 @pytest.mark.parametrize("cls", CLASSES)

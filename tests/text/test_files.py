@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import semproj as sj
+from semproj.alignment import align_sentences
 from semproj.text import MultiTermCounter, TermCounter, iter_batches, read_jsonl, read_lines, read_tsv
 
 WHERE = r"bad\.txt, line 4: 'utf-8' codec can't decode byte 0xff in position 4"
@@ -87,6 +88,20 @@ def test_other_encodings(bad):
     bad.write_text("wörds\n")
     with open(bad, encoding="ascii") as file, pytest.raises(ValueError, match=r"bad\.txt: 'ascii' codec can't"):
         TermCounter().fit(file)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("reader", [align_sentences, sj.WordByWord().fit])
+def test_documents_of_two_languages(good, bad, reader, side):
+    """The error names the argument too."""
+    name = ("source_documents", "target_documents")[side]
+    with as_file(good) as fine, as_file(bad) as broken:
+        files = (fine, broken) if side else (broken, fine)
+        with pytest.raises(ValueError, match=rf"^{name}: .*{WHERE}"):
+            reader(*files)
+    stream = io.TextIOWrapper(io.BytesIO(b"some words\n\xff"), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"^{name}: 'utf-8' codec can't decode byte 0xff"):
+        reader(*((["some words"], stream) if side else (stream, ["some words"])))
 
 
 def test_what_is_not_a_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import zlib
@@ -55,3 +56,21 @@ def numbered_lines(
                 yield number, text.rstrip("\n").removesuffix("\r")
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
             raise ValueError(f"{path}, after line {number}: the file is damaged: {error}") from error
+
+
+def where_undecodable(documents: object, error: UnicodeDecodeError) -> str | None:
+    """Which line of an open file is not UTF-8, and why. Python says neither, so the file is read once more.
+
+    None if the documents are no file that has a name.
+    """
+    name = getattr(documents, "name", None)
+    if not isinstance(documents, io.TextIOBase) or not isinstance(name, str):
+        return None
+    try:
+        for _ in numbered_lines(name):
+            pass
+    except ValueError as found:
+        return str(found)
+    except OSError:
+        pass  # it is gone
+    return f"{name}: {error}"

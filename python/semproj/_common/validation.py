@@ -50,7 +50,11 @@ def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.
     """A finite number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}: expected a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        what = f"expected a finite number, {_interval(low, high)}"
+        raise ValueError(f"{name}: {what}, got one that float64 has no room for") from None
     if not np.isfinite(number) or number < low or number > high:
         raise ValueError(f"{name}: expected a finite number, {_interval(low, high)}, got {value}")
     return number
@@ -58,14 +62,14 @@ def check_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.
 
 def check_positive(value: Any, name: str) -> float:
     """A finite number above zero."""
-    if isinstance(value, Real) and not isinstance(value, bool) and not 0 < float(value) < np.inf:
+    if isinstance(value, Real) and not isinstance(value, bool) and (value <= 0 or not value < np.inf):
         raise ValueError(f"{name}: expected a finite number above 0, got {value}")
     return check_real(value, name)
 
 
 def check_coupling(value: Any) -> float:
     """A weight that may be infinite."""
-    if isinstance(value, Real) and not isinstance(value, bool) and float(value) == np.inf:
+    if isinstance(value, Real) and not isinstance(value, bool) and value == np.inf:
         return np.inf
     return check_real(value, "coupling", low=0)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _core
-from .._common.files import PathLike, numbered_lines
+from .._common.files import PathLike, numbered_lines, where_undecodable
 
 
 def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
@@ -108,19 +107,4 @@ def _take_batch(iterator: Iterator[Any], documents: Any, max_characters: int, ma
     try:
         return _core.take_batch(iterator, max_characters, max_documents)
     except UnicodeDecodeError as error:
-        raise ValueError(_where(documents, error)) from error
-
-
-def _where(documents: Any, error: UnicodeDecodeError) -> str:
-    """Which line of an open file is not UTF-8. Python says neither, so the file is read once more."""
-    name = getattr(documents, "name", None)
-    if not isinstance(documents, io.TextIOBase) or not isinstance(name, str):
-        return f"documents: {error}"
-    try:
-        for _ in numbered_lines(name):
-            pass
-    except ValueError as found:
-        return str(found)
-    except OSError:
-        pass  # it is gone
-    return f"{name}: {error}"
+        raise ValueError(where_undecodable(documents, error) or f"documents: {error}") from error
