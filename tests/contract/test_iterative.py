@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from semproj._common.fitting import Sweeps
 from tests.contract.cases import ITERATIVE
 from tests.support import same_bits
 from tests.support.fitted import assert_same_fit
+from tests.support.forking import exit_of
 from tests.support.interrupting import Stop, interrupted
 
 SWEEPS = 7
@@ -296,21 +298,15 @@ class TestCheckpoint:
         assert_same_fit(longer, converging.fit())
         assert converging.fit(checkpoint=path, max_iter=2).n_iter_ == SWEEPS
 
-    def test_killed(self, case, path, run_python):
+    def test_killed(self, case, path):
         """A process that ends without a word leaves a checkpoint, too."""
-        done = run_python(
-            f"""
-            import os, signal
-            from tests.contract.cases import ITERATIVE
-            case = ITERATIVE[{ITERATIVE.index(case)}]
-            def die(progress):
-                if progress.sweep == 4:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            case.make(checkpoint={str(path)!r}, callback=die).fit(*case.data(0))
-            """,
-            check=False,
-        )
-        assert done.returncode == -9
+
+        def die(progress):
+            if progress.sweep == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        model = case.make(checkpoint=path, callback=die)
+        assert exit_of(lambda: model.fit(*case.data(0))) == -signal.SIGKILL
         resumed = case.make(checkpoint=path)
         assert sweeps_of(resumed, case.data(0)) == [5, 6, 7]
         assert_same_fit(resumed, case.fit())

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import textwrap
-import threading
 import time
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 import semproj as sj
+from tests.support.forking import forked
 
 # A process started in the background of a shell inherits SIGINT as ignored; Python then has no handler for it.
 SETUP = """
@@ -133,47 +130,6 @@ def test_every_estimator_is_interrupted():
     assert public - AT_ONCE == {name.split()[0] for name in FITS}
 
 
-def run_forked(script: str, output: int) -> None:
-    """In a child: what the script prints, or how it fails, goes to the pipe. Does not return."""
-    code = 1
-    try:
-        with os.fdopen(output, "w") as out:
-            try:
-                exec(script, {"print": lambda line: print(line, file=out, flush=True)})
-                code = 0
-            except BaseException:
-                traceback.print_exc(file=out)
-    finally:
-        os._exit(code)
-
-
-@contextmanager
-def forked(script: str, longest: float = 100.0) -> Iterator[tuple[int, Callable[[str], None]]]:
-    """A child that has everything imported already: its number, and what waits for a line of it."""
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forks beside the threads of BLAS
-        child = os.fork()
-    if child == 0:
-        os.close(reader)
-        run_forked(script, writer)
-    os.close(writer)
-    watchdog = threading.Timer(longest, os.kill, (child, signal.SIGKILL))
-    watchdog.start()
-    with os.fdopen(reader) as lines:
-
-        def expect(line: str) -> None:
-            got = lines.readline()
-            assert got == line, got + lines.read()
-
-        try:
-            yield child, expect
-        finally:
-            watchdog.cancel()
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-
-
 def seconds_until_it_stops(setup: str, call: str, check: str = "pass", counts: tuple[int, ...] = (1, 2)) -> float:
     """Run a call over and over in a process of its own, interrupt it, and see that the process goes on.
 
@@ -193,16 +149,16 @@ for N in {counts}:
     print("alive")
 """)
     waited = []
-    with forked(script) as (child, expect):
+    with forked(lambda out: exec(script, {"print": partial(print, file=out)})) as child:
         for _ in counts:
-            expect("ready\n")
+            child.expect("ready\n")
             time.sleep(0.5)
             sent = time.perf_counter()
-            os.kill(child, signal.SIGINT)
-            expect("stopped\n")
+            os.kill(child.pid, signal.SIGINT)
+            child.expect("stopped\n")
             waited.append(time.perf_counter() - sent)
-            expect("alive\n")
-        expect("")
+            child.expect("alive\n")
+        child.expect("")
     return max(waited)
 
 

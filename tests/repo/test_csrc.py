@@ -1,4 +1,4 @@
-"""The C++ side: one file chooses instruction sets, all bindings are registered, warnings are errors in tests."""
+"""The C++ side: instruction sets, bindings, the GIL, and warnings that are errors in tests."""
 
 import json
 import re
@@ -20,6 +20,12 @@ def test_every_binding_is_registered():
         found |= set(registered)
     assert found == set(re.findall(r"void (register_\w+)\(", tree.read(folder / "bindings.h")))
     assert found == set(re.findall(r"(register_\w+)\(m\);", tree.read(folder / "module.cc")))
+
+
+def test_the_gil_is_released_in_one_way():
+    bindings = [tree.read(path) for path in (tree.ROOT / "csrc").rglob("*.cc")]
+    assert not any("gil_scoped_release" in text for text in bindings)
+    assert sum("PyEval_SaveThread" in text for text in bindings) == 1
 
 
 def test_warnings_are_errors_in_the_tests():
