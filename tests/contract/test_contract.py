@@ -266,10 +266,11 @@ def test_broken_matrices(change, run_python):
     """
     done = run_python(
         f"""
-        import os, resource, signal
+        import os, signal
         import numpy as np
         from sklearn.base import clone
         from tests.support import random_counts
+        from tests.support.limiting import limit_memory
         from tests.contract.estimators import CLASSIFIERS, ESTIMATORS
         good = random_counts(400, 330, 0.05, dtype=np.float64)
         problems = []
@@ -280,7 +281,7 @@ def test_broken_matrices(change, run_python):
                 child = os.fork()
                 if child == 0:
                     signal.alarm(10)
-                    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+                    limit_memory(gigabytes=4)
                     X = good.copy()
                     {change}
                     try:
