@@ -62,6 +62,7 @@ test-python: build
 
 # Beside the installed package, not over it. Python itself is not instrumented, so the runtime comes first. An array
 # of more than 8 GB is a MemoryError, as without sanitizers where memory is limited, and not the end of the process.
+# On two busy cores, twenty minutes to build and less than half an hour to test. Other rooms are not covered: SANITIZED.
 test-sanitized: build  ## The tests of kernels, text and all estimators under ASan and UBSan, the GIL checked
 	$(PIP) --no-deps --upgrade --target build/sanitized . --config-settings build-dir=build/asan-python \
 	  --config-settings cmake.build-type=RelWithDebInfo \
