@@ -93,9 +93,10 @@ def test_broken_matrices(run_python):
     """
     done = run_python(
         """
-        import json, resource
+        import json
         from tests.contract.test_sparse import breakages
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        from tests.support.limiting import limit_memory
+        limit_memory(gigabytes=8)
         for door, name, broken in breakages():
             print(json.dumps([str(door), name]), end=" ", flush=True)
             try:

@@ -15,6 +15,7 @@ from semproj import LSA, LogTfIdf, TermCounter
 from semproj._common.resources import interruptible, single_threaded_blas
 from semproj.kernels import Projection, project
 from tests.support import random_counts, random_rows, same_bits
+from tests.support.limiting import ADDRESS_SANITIZED
 
 
 def test_concurrent_calls_give_the_same_bits():
@@ -220,6 +221,7 @@ def test_a_thread_that_is_left_behind_keeps_blas_as_it_was():
         signal.signal(signal.SIGALRM, previous)
 
 
+@pytest.mark.skipif(ADDRESS_SANITIZED, reason="AddressSanitizer itself ends a process without address space")
 def test_little_memory(run_python):
     """With hardly any address space left, a call succeeds or raises MemoryError; it does not hang or die."""
     done = run_python(
