@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -72,9 +73,12 @@ py::list term_list(const Vocabulary& vocabulary) {
   return result;
 }
 
+// Not by NumPy, which releases the GIL to copy, as no ReleaseGil does.
 template <class T, class Source>
 py::array_t<T> copy_of(const Source* data, int64_t n) {
-  return py::array_t<T>(n, reinterpret_cast<const T*>(data));
+  py::array_t<T> copy(n);
+  std::copy_n(reinterpret_cast<const T*>(data), n, copy.mutable_data());
+  return copy;
 }
 
 }  // namespace
