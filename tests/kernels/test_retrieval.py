@@ -378,7 +378,7 @@ VARIANT_SCRIPT = """
 
     bits = {}
     for metric in METRICS:
-        for n, m, d, k in SHAPES:
+        for n, m, d, k in SHAPES[1::2]:
             queries, corpus = gaussian(n, d, 1, metric), gaussian(m, d, 2, metric)
             one, many = (top_k(queries, corpus, k, metric=metric, n_threads=t) for t in (1, 5))
             assert_nearest(one, queries, corpus, k, metric, TOLERANCE[metric])
