@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
-from ._common.layouts import layouts, numbers
+from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
 from ._common.topic_sweeps import Documents, first_parameters, fitted_words, saved_parameters, topic_identity
 from ._common.topics import AlignedTopicModel, words_of_views
@@ -33,6 +33,7 @@ __all__ = ["CPLSA"]
 
 _NATS_PER_TOKEN = 2e-6
 _EQUAL_IN_SWEEPS = 3e-4
+_REPORT = numbers(evaluations=int, unconverged=int, gap=float)
 
 
 class CPLSA(AlignedTopicModel):
@@ -174,6 +175,10 @@ callback, random_state, n_threads, progress
         self._warn_if_short([_report(pairs.gaps, pairs.converged)], stacklevel=3)
         return objective
 
+    def _restored(self) -> None:
+        super()._restored()
+        _checked_reports(self.projection_, "projection_")
+
     def _warn_if_short(self, reports: list[dict[str, Any]], stacklevel: int) -> None:
         """Say, if any projections are not done, of how many pairs they are in the worst sweep, and how far off."""
         short = [report for report in reports if report["unconverged"]]
@@ -258,7 +263,7 @@ class _CoupledSweeps(Sweeps):
                 converged=(np.uint8, (n_pairs,)),
             )
             self._pairs = _Pairs(**saved[0])
-            self._records = [dict(each) for each in saved[1]["projection"]]
+            self._records = _checked_reports(saved[1]["projection"], "projection")
         self._words = _core.TopicWords(words, self._n_threads)
         del words  # a table less in memory
         self._corpus = self._documents.corpus(int(self._model.n_components), self._n_threads)
@@ -323,6 +328,15 @@ def _coupled_sweep(
         resolve_threads(model.n_threads),
     )
     return found.log_likelihood + found.log_prior, found.evaluations
+
+
+def _checked_reports(reports: Any, name: str) -> list[dict[str, Any]]:
+    """Those of the sweeps of a file."""
+    if not isinstance(reports, list) or not all(isinstance(each, dict) for each in reports):
+        raise ValueError(f"{name}: expected what each sweep reports")
+    for each in reports:
+        check_numbers(_REPORT, each, {})
+    return [dict(each) for each in reports]
 
 
 def _report(gaps: Array, converged: Array) -> dict[str, Any]:

@@ -206,14 +206,17 @@ def gaps(
 class HarshPair:
     """One pair whose posteriors may be certain to hundreds of digits: the dual by logarithms, minimised by SciPy.
 
-    Tokens whose probability is below 1e-30 are left out, as in the kernels.
+    Tokens whose probability is below 1e-30 are left out, as in the kernels; `on_the_edge` says that rounding
+    decides of one.
     """
 
     def __init__(self, theta: Pair, phi: Pair, counts: Pair) -> None:
-        self.sides, self.masses = [], []
+        self.sides, self.masses, self.on_the_edge = [], [], False
         for mixture, topics, n in zip(theta, phi, counts, strict=True):
             mixture, topics, n = (np.asarray(x, np.float64) for x in (mixture, topics, n))
-            kept = (n > 0) & (mixture @ topics >= np.float64(np.float32(1e-30)))
+            size = mixture @ topics / np.float64(np.float32(1e-30))
+            kept = (n > 0) & (size >= 1)
+            self.on_the_edge |= bool(((n > 0) & (np.abs(size - 1) < 1e-5)).any())
             with np.errstate(divide="ignore"):
                 self.sides.append((np.log(mixture)[:, None] + np.log(topics[:, kept]), n[kept]))
             self.masses.append(n[kept].sum())

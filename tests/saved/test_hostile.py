@@ -254,6 +254,21 @@ class TestArrays:
             else:
                 refused(path)
 
+    def test_reports_of_sweeps(self, path):
+        whole = {"evaluations": 1, "unconverged": 0, "gap": 0.5}
+        for report in ({}, 3, {**whole, "gap": "0"}, {**whole, "unconverged": -1}, {**whole, "more": 1}):
+            _, description = read_file(FILES / "cplsa.safetensors")
+            changed(path, "cplsa", scalars={**description["scalars"], "projection_": [whole, report]})
+            refused(path)
+            views = [np.eye(6, dtype=np.float32)] * 2
+            sj.CPLSA(2, max_iter=2, tol=0, checkpoint=path.with_name("state")).fit(views)
+            arrays, description = read_file(path.with_name("state"))
+            description["state"]["sweeps"]["projection"] = [whole, report]
+            rewrite(path.with_name("state"), arrays, description)
+            with pytest.raises(ValueError, match=r"checkpoint: .*state"):
+                sj.CPLSA(2, max_iter=3, tol=0, checkpoint=path.with_name("state")).fit(views)
+            path.with_name("state").unlink()
+
     def test_labels(self, path):
         _, description = read_file(FILES / "nearest_neighbor.safetensors")
         for labels, dtype in (
