@@ -17,7 +17,7 @@ _SOLVE = 3.3
 _SPARSE = 10.5
 _BASIS = 3.7
 _PRODUCT = 1.1
-_ELEMENT = 500.0  # of numbers, not of flops: several passes over memory
+_ELEMENT = 300.0  # of numbers, not of flops: several passes over memory
 
 
 def pairs_in_rows(X: Any) -> float:
