@@ -34,6 +34,7 @@ TITLES = {
     "wtmf_words": "WTMF, its words' half",
     "wtmf_sweep_early": "WTMF, the second sweep of a fit",
     "wtmf_fit": "WTMF fit, 394,000 sentences, 20 sweeps, K=100",
+    "implicitals_fit": "ImplicitALS fit, 50,000 users, 20,000 items, 10 sweeps, K=100",
     "tucker_sweep_r300": "Tucker, one sweep, 50,000 x 50,000 x 4, 2 million entries, rank 300",
     "tucker_als_r100": "Tucker fit, 5,000 x 5,000 x 4, rank 100",
     "bptf_sweep": "BPTF, one Gibbs sweep, 1,200,000 cells, D=40",

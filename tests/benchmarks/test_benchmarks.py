@@ -62,6 +62,7 @@ SUITES = {
     ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
+    "implicitals": (["implicitals_fit"], set(), True),
     "wtmf": (
         [
             "wtmf_sweep",
