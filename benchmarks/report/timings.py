@@ -74,7 +74,10 @@ def timings_table(files: Sequence[Path], before: str = "", *, short: bool = Fals
 def _read(file: Path) -> Lines:
     if file.suffix == ".md":
         return _lines_of(Page(file).between(MARKER))
-    rows = read_json(file, "benchmarks.ratios", "machine", "rows")["rows"]
+    result = read_json(file, "benchmarks.ratios", "machine", "rows")
+    if (size := result["machine"].get("size", "full")) != "full":
+        raise ValueError(f"{file}: has {size} sizes, which are not to be quoted")
+    rows = result["rows"]
     return {
         (TITLES[row["workload"]], row["threads"]): _line(TITLES[row["workload"]], row)
         for row in rows
