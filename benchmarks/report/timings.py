@@ -18,6 +18,7 @@ TITLES = {
     "project_d100_f32": "project, d=100, float32, reused output",
     "count_english": "count, English text",
     "encode_d500": "encode, text to 500 dimensions",
+    "encode_one_text": "one text to a vector, d=500",
     "lsa_k500": "LSA fit, k=500",
     "opca_t10000_d500": "OPCA fit, 10,000 terms, d=500",
     "opca_t20000_d2000": "OPCA fit, 20,000 terms, d=2000",

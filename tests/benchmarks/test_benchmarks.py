@@ -29,7 +29,7 @@ PROJECT = [
 SUITES = {
     "project": (PROJECT, {"scipy"}, True),
     "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
-    "encode": (["encode_d500"], {"sklearn"}, True),
+    "encode": (["encode_d500", "encode_one_text"], {"sklearn"}, True),
     "lsa": (["lsa_k5"], {"sklearn"}, True),
     "opca": (["opca_t100_d4"], {"scipy"}, True),
     "cca": (["cca_k2"], {"sklearn"}, True),
