@@ -315,6 +315,20 @@ def implicit_solver(
     return solve
 
 
+def implicit_als(
+    confidence: csr_matrix, k: int, reg: float, sweeps: int, n: int, *, by_cg: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """A fit of implicit's alternating least squares: the vectors of users and items."""
+    from implicit.cpu.als import AlternatingLeastSquares
+
+    model = AlternatingLeastSquares(
+        factors=k, regularization=reg, alpha=1.0, iterations=sweeps, use_cg=by_cg, num_threads=n, random_state=0
+    )
+    with ThreadpoolController().select(user_api="blas").limit(limits=1):  # as it asks its users
+        model.fit(confidence, show_progress=False)
+    return model.user_factors, model.item_factors
+
+
 def smurff_bpmf(
     cells: csr_matrix, d: int, precision: float, n: int, n_sweeps: int, mark: Callable[[], None]
 ) -> float:

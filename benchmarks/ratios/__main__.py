@@ -12,6 +12,8 @@ from typing import Any
 from benchmarks import peers
 from benchmarks.machine import default_threads, describe, measure_limits
 from benchmarks.ratios import Options, make_workloads, run, suite_names
+from benchmarks.ratios.compare import compare, plot, read_result
+from benchmarks.ratios.compare import render as render_changes
 from benchmarks.ratios.table import render
 
 NOTES = [
@@ -30,7 +32,17 @@ NOTES = [
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ratios", description=__doc__)
-    parser.add_argument("suite", choices=suite_names())
+    parser.add_argument("suite", nargs="?", choices=suite_names())
+    parser.add_argument(
+        "--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="two results of one suite, instead of a run"
+    )
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="SPEED",
+        help="with --compare: exit with 1 if a speed, over the old one, is below this beyond noise",
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --compare: draw it there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="smaller data: about half a minute")
@@ -39,6 +51,10 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", help="default: 1, 2 and all cores")
     parser.add_argument("--data", type=Path, help="folder with europarl/ (default: SEMPROJ_DATA)")
     parsed = parser.parse_args(arguments)
+    if (parsed.suite is None) == (parsed.compare is None):
+        parser.error("expected a suite, or --compare OLD NEW")
+    if parsed.compare is None and (parsed.fail_below is not None or parsed.plot is not None):
+        parser.error("--fail-below and --plot: expected --compare")
     if parsed.rounds is not None and parsed.rounds < 1:
         parser.error(f"--rounds: expected at least 1, got {parsed.rounds}")
     if parsed.threads and min(parsed.threads) < 1:
@@ -46,8 +62,26 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return parsed
 
 
+def _compare(asked: argparse.Namespace) -> dict[str, Any]:
+    try:
+        old, new = map(read_result, asked.compare)
+        changes = compare(old, new)
+    except ValueError as error:
+        raise SystemExit(f"--compare: {error}") from None
+    print(render_changes(changes))
+    if asked.plot is not None:
+        plot(changes, asked.plot, new["name"])
+    below = [each for each in changes if asked.fail_below is not None and each.is_below(asked.fail_below)]
+    if below:
+        names = ", ".join(f"{each.workload} ({each.speed:.2f})" for each in below)
+        raise SystemExit(f"--fail-below: below {asked.fail_below:g}, beyond noise: {names}")
+    return {"changes": changes}
+
+
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
     asked = parse(arguments)
+    if asked.compare is not None:
+        return _compare(asked)
     options = Options(
         threads=tuple(sorted(set(asked.threads or default_threads()))),
         size="quick" if asked.quick else "tiny" if asked.tiny else "full",
@@ -56,7 +90,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         pause=0.0 if asked.tiny else 0.25,
     )
     limits = measure_limits(options.threads, options.size)
-    machine = describe(limits)
+    machine = {**describe(limits), "size": options.size}
     blocktime = os.environ["KMP_BLOCKTIME"]
     machine["notes"] = [note.format(blocktime=blocktime, pause=options.pause) for note in NOTES]
     machine["notes"] += [f"peer not installed: {peer}" for peer in peers.missing()]

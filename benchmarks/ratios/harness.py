@@ -191,6 +191,15 @@ def _median(timings: list[Timing]) -> float:
     return median(timing.seconds for timing in timings)
 
 
+def _noise(timings: list[Timing]) -> float | None:
+    """The standard error of the median, over it, if rounds were normal; None for one round."""
+    if len(timings) < 2:
+        return None
+    middle = _median(timings)
+    deviation = 1.48 * median(abs(timing.seconds - middle) for timing in timings)
+    return 1.25 * deviation / len(timings) ** 0.5 / middle
+
+
 def _best(times: Times, threads: int) -> list[Key]:
     """Ours with exactly these threads, each peer with the best number up to these."""
     best: dict[str, Key] = {}
@@ -227,6 +236,7 @@ def _row(
         "fastest_seconds": {key[0]: min(t.seconds for t in times[key]) for key in mine},
         "cpu_seconds": {key[0]: median(t.cpu_seconds for t in times[key]) for key in mine},
         "rounds": {key[0]: len(times[key]) for key in mine},
+        "noise": {key[0]: _noise(times[key]) for key in mine},
         "used_threads": {key[0]: key[1] or 1 for key in mine},
         "cost": workload.cost.meaning,
         "notes": workload.notes,

@@ -18,6 +18,7 @@ TITLES = {
     "project_d100_f32": "project, d=100, float32, reused output",
     "count_english": "count, English text",
     "encode_d500": "encode, text to 500 dimensions",
+    "encode_one_text": "one text to a vector, d=500",
     "lsa_k500": "LSA fit, k=500",
     "opca_t10000_d500": "OPCA fit, 10,000 terms, d=500",
     "opca_t20000_d2000": "OPCA fit, 20,000 terms, d=2000",
@@ -34,6 +35,7 @@ TITLES = {
     "wtmf_words": "WTMF, its words' half",
     "wtmf_sweep_early": "WTMF, the second sweep of a fit",
     "wtmf_fit": "WTMF fit, 394,000 sentences, 20 sweeps, K=100",
+    "implicitals_fit": "ImplicitALS fit, 50,000 users, 20,000 items, 10 sweeps, K=100",
     "tucker_sweep_r300": "Tucker, one sweep, 50,000 x 50,000 x 4, 2 million entries, rank 300",
     "tucker_als_r100": "Tucker fit, 5,000 x 5,000 x 4, rank 100",
     "bptf_sweep": "BPTF, one Gibbs sweep, 1,200,000 cells, D=40",
@@ -73,7 +75,10 @@ def timings_table(files: Sequence[Path], before: str = "", *, short: bool = Fals
 def _read(file: Path) -> Lines:
     if file.suffix == ".md":
         return _lines_of(Page(file).between(MARKER))
-    rows = read_json(file, "benchmarks.ratios", "machine", "rows")["rows"]
+    result = read_json(file, "benchmarks.ratios", "machine", "rows")
+    if (size := result["machine"].get("size", "full")) != "full":
+        raise ValueError(f"{file}: has {size} sizes, which are not to be quoted")
+    rows = result["rows"]
     return {
         (TITLES[row["workload"]], row["threads"]): _line(TITLES[row["workload"]], row)
         for row in rows

@@ -18,6 +18,7 @@ from .contextspace import ContextSpace
 from .cplsa import CPLSA
 from .dda import DDA
 from .encoder import Encoder
+from .implicitals import ImplicitALS
 from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
@@ -57,6 +58,7 @@ __all__ = [
     "EarlyStopping",
     "Encoder",
     "ExtendedWordSpace",
+    "ImplicitALS",
     "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",

@@ -17,6 +17,16 @@ from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key, weighted_views
+from ._solvers.costs import (
+    DOUBLE,
+    factoring,
+    multiplying,
+    multiplying_dense,
+    orthogonalizing,
+    pairs_in_columns,
+    pairs_in_rows,
+    solving,
+)
 from ._solvers.generalized import BlockFactor, Crossed, DenseOperator, Eigensolving, Whitened, ridged_gram
 from ._solvers.krylov import basis_size, block_width, product
 from ._solvers.svd import SparseOperator, column_mean
@@ -191,15 +201,32 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         }
         solver = self.solver
         if solver == "auto":
-            # A factor costs the cube of its side. The rotation costs four more, in double.
-            dual_first = 8 * len(views) * n**3 < sum(w**3 for w in widths)
-            order = ("dual", "cholesky") if dual_first else ("cholesky", "dual")
+            order = sorted(needs, key=_costs(views, size).__getitem__)
             solver = next((name for name in order if needs[name] <= memory), order[0])
         if needs[solver] > memory:
             raise ValueError(
                 f"max_memory: {memory} bytes are too few for solver {solver!r}, which needs about {needs[solver]}"
             )
         return solver, size
+
+
+def _costs(views: list[Any], size: int) -> dict[str, float]:
+    """What each solver costs, with a basis of so many columns."""
+    n, widths = views[0].shape[0], [view.shape[1] for view in views]
+    # Two views are solved on the side of one.
+    terms, rows = (widths[1], n) if len(views) == 2 else (sum(widths), len(views) * n)
+    columns = min(size, terms)
+    term_side = orthogonalizing(terms, columns)
+    for view, width in zip(views, widths, strict=True):
+        term_side += factoring(width, pairs_in_rows(view)) + solving(width, columns)
+        term_side += multiplying(2 * view.nnz, columns)
+    columns = min(size, rows)
+    row_side = orthogonalizing(rows, columns)
+    for view in views:  # the rotation, its Gram matrix, and the factors of both
+        row_side += factoring(n, pairs_in_columns(view)) + multiplying_dense(n, n, n) + factoring(n, 0)
+        row_side += solving(n, columns) + 2 * multiplying_dense(n, n, columns)
+    own = DOUBLE if views[0].dtype == np.float64 else 1.0
+    return {"cholesky": own * term_side, "dual": DOUBLE * row_side}
 
 
 class _TermSide:

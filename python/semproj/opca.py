@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,15 @@ from ._common.layouts import layouts, numbers
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
 from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
+from ._solvers.costs import (
+    factoring,
+    multiplying,
+    orthogonalizing,
+    pairs_in_columns,
+    pairs_in_rows,
+    solving,
+    updating,
+)
 from ._solvers.generalized import (
     BlockFactor,
     ConjugateGradient,
@@ -29,6 +38,8 @@ from ._solvers.svd import SparseOperator, column_mean
 __all__ = ["OPCA"]
 
 SOLVERS = ("auto", "cholesky", "dual", "cg")
+
+_LEAST_STEPS = 3  # conjugate gradients never take fewer
 
 
 class OPCA(Eigensolving, LinearModel):
@@ -46,8 +57,9 @@ class OPCA(Eigensolving, LinearModel):
     solver : {"auto", "cholesky", "dual", "cg"}, default "auto"
         All find the same components. "cholesky" factors N, a dense matrix of ``n_features ** 2`` elements; "dual"
         factors one with (languages - 1) * documents rows, which is smaller when there are fewer documents than
-        terms; "cg" factors nothing and solves with N by conjugate gradients. "auto" takes the cheaper of the first
-        two that fits into ``max_memory``, or "cg" if neither does.
+        terms; "cg" factors nothing and solves with N by conjugate gradients, of which rows of unit length need few
+        steps. "auto" takes the cheapest that fits into ``max_memory``: it knows what the others cost, and tries
+        how many steps the last one needs.
     tol : float, default 5e-3
         A component has converged when its relative residual ``|S v - lambda N v| / lambda``, in the metric of N,
         is this small. It bounds the relative error of the eigenvalue, which is mostly several times smaller.
@@ -152,7 +164,9 @@ class OPCA(Eigensolving, LinearModel):
     def _solve(self, views: list[Any], noise: Any, rank: int) -> None:
         threads = resolve_threads(self.n_threads)
         memory = self.max_memory or half_of_memory()
-        solver, size = _choose_solver(views, noise, rank, self.solver, memory)
+        solver, size = _choose_solver(
+            views, noise, rank, self.solver, memory, lambda: _conjugate(noise, self.gamma, self.tol, threads)
+        )
         with (
             single_threaded_blas(),
             progress_bar(self.progress, f"OPCA ({solver})", -(-size // block_width(rank))) as bar,
@@ -185,7 +199,9 @@ def contrasts(views: list[Any]) -> Any:
     return E
 
 
-def _choose_solver(views: list[Any], noise: Any, rank: int, solver: str, memory: int) -> tuple[str, int]:
+def _choose_solver(
+    views: list[Any], noise: Any, rank: int, solver: str, memory: int, conjugate: Callable[[], ConjugateGradient]
+) -> tuple[str, int]:
     """The cheapest solver whose matrices fit into memory, and how many columns its basis may have."""
     (n, p), item = views[0].shape, views[0].dtype.itemsize
     documents, width, wanted = len(views) * n, block_width(rank), basis_size(rank)
@@ -201,17 +217,40 @@ def _choose_solver(views: list[Any], noise: Any, rank: int, solver: str, memory:
 
     sizes = {"cholesky": room(p, p), "dual": room(noise.shape[0], documents), "cg": room(0, documents)}
     if solver == "auto":
-        # A product with the factor of N costs 2 p^2 flops a column; with the other factor, 2 rows^2, and its basis
-        # is longer.
-        dual_first = noise.shape[0] < p / 2 and documents < 2 * p
-        order = ("dual", "cholesky", "cg") if dual_first else ("cholesky", "dual", "cg")
-        solver = next((name for name in order if sizes[name] >= least), "cg")
+        possible = {name for name, room_for in sizes.items() if room_for >= least}
+        solver = _cheapest(views, noise, wanted, possible, conjugate) or "cg"
     if sizes[solver] < least:
         raise ValueError(
             f"max_memory: {memory} bytes are too few for solver {solver!r} with {p} terms, {documents} documents "
             f"and {rank} components; semproj.DDA solves in parts"
         )
     return solver, sizes[solver]
+
+
+def _cheapest(
+    views: list[Any], noise: Any, basis: int, possible: set[str], conjugate: Callable[[], ConjugateGradient]
+) -> str | None:
+    """The possible solver that costs least. Conjugate gradients are tried, unless they cannot be it."""
+    (rows, p), documents = noise.shape, len(views) * views[0].shape[0]
+    entries = sum(view.nnz for view in views)
+    on_terms, on_documents = min(basis, p), min(basis, documents)
+    document_side = multiplying(2 * entries, on_documents) + orthogonalizing(documents, on_documents)
+    costs = {
+        "cholesky": factoring(p, pairs_in_rows(noise))
+        + solving(p, on_terms)
+        + multiplying(2 * entries, on_terms)
+        + orthogonalizing(p, on_terms),
+        "dual": factoring(rows, pairs_in_columns(noise))
+        + solving(rows, on_documents)
+        + multiplying(2 * noise.nnz, on_documents)
+        + document_side,
+    }
+    solver = min(possible & costs.keys(), key=costs.__getitem__, default=None)
+    if solver is None or "cg" not in possible:
+        return solver
+    step = multiplying(2 * noise.nnz, on_documents) + updating(p * on_documents)
+    most = int((costs[solver] - document_side) / step)
+    return "cg" if most >= _LEAST_STEPS and conjugate().steps(most) <= most else solver
 
 
 def _problem(
@@ -227,4 +266,8 @@ def _problem(
         return Whitened(signal, BlockFactor([ridged_gram(noise, gamma, n_threads)], n_threads))
     if solver == "dual":
         return DocumentSide(signal, Woodbury(noise, gamma, n_threads))
-    return DocumentSide(signal, ConjugateGradient(noise, gamma, tol / 10, n_threads))
+    return DocumentSide(signal, _conjugate(noise, gamma, tol, n_threads))
+
+
+def _conjugate(noise: Any, gamma: float, tol: float, n_threads: int) -> ConjugateGradient:
+    return ConjugateGradient(noise, gamma, tol / 10, n_threads)

@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._common.base import RowTransformer, flip_signs
-from ._common.checkpoint import check_state, rows_identity, seed_identity
-from ._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
+from ._common.base import RowTransformer
+from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_integer, check_real, keeps_previous_fit, seed_key
-from ._solvers.rowsolve import RowSolver
+from ._common.validation import check_integer, check_real, keeps_previous_fit
+from ._solvers.alternating import AlternatingSolves, SolvesRows
 
 __all__ = ["WTMF"]
 
 
-class WTMF(RowTransformer):
+class WTMF(SolvesRows, RowTransformer):
     """Vectors of short texts that explain their words, and, a little, the absence of all other words.
 
     Guo and Diab 2012: minimises over word vectors p and sentence vectors q
@@ -134,7 +133,9 @@ class WTMF(RowTransformer):
         self._check_parameters()
         previous = getattr(self, "word_vectors_", None) if self.warm_start else None
         X = self._validated(X, reset=True)
-        fit_by_sweeps(self, _HalfSweeps(self, X, previous), max_iter=self.max_iter, tol=self.tol)
+        own = ("missing_weight", "reg", "orthogonality")
+        sweeps = _HalfSweeps(self, X, self.missing_weight, own, start_from=previous)
+        fit_by_sweeps(self, sweeps, max_iter=self.max_iter, tol=self.tol)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -174,7 +175,7 @@ class WTMF(RowTransformer):
         return X
 
     def _fill(self, X: Any, result: Array) -> None:
-        self._solver().solve(X, result)
+        self._solver(self.word_vectors_, self.missing_weight).solve(X, result)
         if not np.isfinite(result).all():
             raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
 
@@ -184,20 +185,6 @@ class WTMF(RowTransformer):
             raise ValueError(f"storage: WTMF keeps its word vectors as {dtype.name}, got {storage!r}")
         return dtype
 
-    def _solver(self) -> RowSolver:
-        """What all rows share, made once for each fitted model."""
-        cache = self.__dict__.setdefault("_solver_cache", {})
-        words, settings = self.word_vectors_, (self.missing_weight, self.reg, resolve_threads(self.n_threads))
-        if cache.get("words") is not words or cache["settings"] != settings:
-            cache.update(words=words, settings=settings, solver=_solver_of(self, np.ascontiguousarray(words)))
-        solver: RowSolver = cache["solver"]
-        return solver
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_solver_cache", None)
-        return state
-
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.missing_weight, "missing_weight", low=0, high=1)
@@ -206,85 +193,17 @@ class WTMF(RowTransformer):
         check_loop_parameters(self)
 
 
-class _HalfSweeps(Sweeps):
+class _HalfSweeps(AlternatingSolves):
     """Exact solves of all words, then of all sentences."""
 
-    falls = True
-
-    def __init__(self, model: WTMF, X: Any, previous: Array | None) -> None:
-        self._model, self._X, self._previous = model, X, previous
+    columns_name, rows_name = "word_vectors_", "sentence_vectors_"
 
     def identity(self) -> dict[str, Any]:
-        model = self._model
-        return {
-            "n_components": int(model.n_components),
-            **{name: float(getattr(model, name)) for name in ("missing_weight", "reg", "orthogonality")},
-            "warm_start": bool(model.warm_start),
-            "random_state": seed_identity(model.random_state),
-            "X": rows_identity(self._X),
-        }
+        return {**super().identity(), "warm_start": bool(self._model.warm_start)}
 
-    def start(self, saved: State | None) -> None:
-        self._words = self._first_words()
-        if saved is not None:
-            check_state(saved[0], {"words": (self._words.dtype, self._words.shape)})
-            self._words = saved[0]["words"]
-        self._by_word = self._X.T.tocsr()
-        self._sentences = np.empty((self._X.shape[0], self._words.shape[1]), self._words.dtype)
-        self._from_words = _solver_of(self._model, self._words)
-        self._objective = self._solve_sentences()
-        self._from_sentences: RowSolver | None = None
-
-    def step(self, sweep: int) -> float:
-        model, words = self._model, self._words
-        self._from_sentences = _solver_of(model, self._sentences, self._from_sentences)
-        self._from_sentences.solve(self._by_word, words)
-        if model.orthogonality > 0:
-            _towards_orthogonal(words, model.orthogonality, resolve_threads(model.n_threads))
-        self._from_words = _solver_of(model, words, self._from_words)
-        self._objective = self._solve_sentences()
-        return self._objective
-
-    def state(self) -> State:
-        return {"words": self._words}, {}
-
-    def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
-        words, sentences = (x.copy() if going_on else x for x in (self._words, self._sentences))
-        sentences *= flip_signs(words.T)
-        for vectors in (words, sentences):
-            vectors += 0.0  # a flipped zero is -0, what transform makes is 0
-        return {"word_vectors_": words, "sentence_vectors_": sentences, "_solver_cache": {}}, self._objective
-
-    def _solve_sentences(self) -> float:
-        """All sentences, given the words; returns the objective."""
-        return self._from_words.solve(self._X, self._sentences) + self._model.reg * _sum_of_squares(self._words)
-
-    def _first_words(self) -> Array:
-        shape = (self._X.shape[1], int(self._model.n_components))
-        if self._previous is not None:
-            if (before := self._previous.shape) != shape:
-                raise ValueError(
-                    f"warm_start: the fit before has word vectors of shape {before}, expected {shape}"
-                )
-            return self._previous.astype(self._X.dtype)
-        words = np.empty(shape, self._X.dtype)
-        _core.fill_normal(words, seed_key(self._model.random_state), 0, resolve_threads(self._model.n_threads))
-        return words
-
-
-def _solver_of(model: WTMF, factors: Array, before: RowSolver | None = None) -> RowSolver:
-    """The solver of one side, in the memory of the one before."""
-    try:
-        if before is None:
-            return RowSolver(factors, model.missing_weight, model.reg, resolve_threads(model.n_threads))
-        before.use(factors)
-    except OverflowError as error:
-        raise ValueError(f"X: {error}; scale it down or use float64") from None
-    return before
-
-
-def _sum_of_squares(x: Array) -> float:
-    return float(np.einsum("ij,ij->", x, x, dtype=np.float64))
+    def _change_columns(self, columns: Array) -> None:
+        if self._model.orthogonality > 0:
+            _towards_orthogonal(columns, self._model.orthogonality, resolve_threads(self._model.n_threads))
 
 
 def _towards_orthogonal(words: Array, step: float, n_threads: int) -> None:

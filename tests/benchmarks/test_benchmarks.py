@@ -29,7 +29,7 @@ PROJECT = [
 SUITES = {
     "project": (PROJECT, {"scipy"}, True),
     "text": (["count_english", "count_english_lowercase"], {"sklearn"}, True),
-    "encode": (["encode_d500"], {"sklearn"}, True),
+    "encode": (["encode_d500", "encode_one_text"], {"sklearn"}, True),
     "lsa": (["lsa_k5"], {"sklearn"}, True),
     "opca": (["opca_t100_d4"], {"scipy"}, True),
     "cca": (["cca_k2"], {"sklearn"}, True),
@@ -62,6 +62,7 @@ SUITES = {
     ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
+    "implicitals": (["implicitals_fit"], set(), True),
     "wtmf": (
         [
             "wtmf_sweep",

@@ -141,6 +141,14 @@ ITERATIVE = [
         {"reg": 2.0},
         "OrMF-float32",
     ),
+    Case(sj.ImplicitALS(5, alpha=2.0, max_iter=7, random_state=0), _counts, _transform, {"alpha": 3.0}),
+    Case(
+        sj.ImplicitALS(5, alpha=None, max_iter=7, random_state=0),
+        _float32,
+        _transform,
+        {"reg": 2.0},
+        "confidence-float32",
+    ),
     Case(sj.PLSA(4, max_iter=7, tol=0, random_state=0), _counts, _transform, {"alpha": 1.2}),
     Case(
         sj.PLSA(4, max_iter=7, tol=0, init="random", random_state=3), _counts, _transform, {"beta": 1.02}, "random"

@@ -172,6 +172,7 @@ DOORS = [
     Door("project_posteriors(counts2)", lambda laid: _posteriors(_same, laid)),
     Door("LSA.partial_fit", functools.partial(_more_rows, sj.LSA)),
     Door("CLLSI.partial_fit", functools.partial(_more_rows, sj.CLLSI)),
+    Door("ImplicitALS.recommend", lambda laid: _model(sj.ImplicitALS).recommend(laid(counts()), 3)),
     Door("WTMF.similarity(X)", lambda laid: _model(sj.WTMF).similarity(laid(counts()))),
     Door("WTMF.similarity(Y)", lambda laid: _model(sj.WTMF).similarity(counts(), laid(counts(1)))),
     Door("PLSA.objective", lambda laid: _model(sj.PLSA).objective(laid(counts()))),

@@ -26,6 +26,7 @@ ESTIMATORS = [
     sj.BM25(),
     Custom(),
     sj.WTMF(n_components=2, reg=1.0, max_iter=5, random_state=0),
+    sj.ImplicitALS(n_components=2, max_iter=4, random_state=0),
     sj.PLSA(n_components=2, max_iter=5, random_state=0),
     sj.PLSA(n_components=2, init="random", alpha=1.0, beta=1.0, fold_in_iter=2, max_iter=4, random_state=0),
     sj.WTMF(n_components=2, missing_weight=0.0, reg=1.0, max_iter=3, orthogonality=1e-4, random_state=0),

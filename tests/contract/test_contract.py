@@ -35,7 +35,7 @@ def assert_same_fit(a, b):
 
 def assert_saved(loaded, model):
     """All but what belongs to the training data alone."""
-    assert fitted(model).keys() - fitted(loaded).keys() <= {"sentence_vectors_", "doc_topics_"}
+    assert fitted(model).keys() - fitted(loaded).keys() <= {"sentence_vectors_", "user_vectors_", "doc_topics_"}
     for name, value in fitted(loaded).items():
         assert same_bits(value, fitted(model)[name]), name
 
@@ -237,7 +237,7 @@ def test_in_a_pipeline(estimator, X):
 
 def test_set_output(estimator, X):
     estimator = clone(estimator).set_output(transform="pandas").fit(X)
-    if isinstance(estimator, (sj.LSA, sj.PLSA, sj.WTMF)):
+    if isinstance(estimator, (sj.LSA, sj.PLSA, sj.WTMF, sj.ImplicitALS)):
         name = type(estimator).__name__.lower()
         assert list(estimator.transform(X).columns) == [f"{name}0", f"{name}1"]
     else:  # scikit-learn makes no data frames of sparse rows, and says so

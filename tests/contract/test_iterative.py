@@ -18,7 +18,7 @@ from tests.support.forking import exit_of
 from tests.support.interrupting import Stop, interrupted
 
 SWEEPS = 7
-RISE = {sj.WTMF: -1, sj.BPTF: 0}  # which way the objective goes; up for all others
+RISE = {sj.WTMF: -1, sj.ImplicitALS: -1, sj.BPTF: 0}  # which way the objective goes; up for all others
 LAG = (sj.PLSA, sj.JPLSA, sj.CPLSA)  # find out a sweep later that they have converged
 
 

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from semproj import CLLSI, DDA, LSA, OPCA, LogTfIdf, MultiTermCounter, metrics
+from semproj._solvers.generalized import ConjugateGradient
 from semproj.datasets import planted_bilingual
+from semproj.opca import _choose_solver, contrasts
 from tests.reference.lsa import lsa
 from tests.reference.opca import opca, residuals
 from tests.support import planted_low_rank, same_bits
@@ -107,6 +109,52 @@ def test_auto_takes_the_smaller_matrix():
     wide, tall = aligned_documents(20, 200), aligned_documents(200, 20)
     assert OPCA(3, random_state=0).fit(wide).solver_ == "dual"
     assert OPCA(3, random_state=0).fit(tall).solver_ == "cholesky"
+
+
+class TestChoice:
+    """Of the cheapest solver, all its terms counted; `benchmarks.solvers` has the seconds."""
+
+    class Steps:
+        def __init__(self, steps):
+            self.tried, self._steps = None, steps
+
+        def steps(self, most):
+            self.tried = most
+            return self._steps
+
+    def chosen(self, n, p, rank, steps=10**6, memory=8 << 30):
+        rng = np.random.default_rng(0)
+        views = [
+            sp.random(n, p, 60 / p, "csr", np.float32, rng, data_rvs=lambda k: rng.random(k, np.float32))
+            for _ in range(2)
+        ]
+        tried = self.Steps(steps)
+        return _choose_solver(views, contrasts(views), rank, "auto", memory, lambda: tried)[0], tried.tried
+
+    def test_factors_cost_the_cube_of_their_side(self):
+        assert self.chosen(10_000, 20_000, 200)[0] == "dual"
+        assert self.chosen(10_000, 12_000, 50)[0] == "dual"
+        assert self.chosen(12_000, 10_000, 50)[0] == "cholesky"
+
+    def test_conjugate_gradients_that_take_few_steps(self):
+        solver, most = self.chosen(5_000, 5_000, 100, steps=5)
+        assert solver == "cg"
+        assert self.chosen(5_000, 5_000, 100, steps=most)[0] == "cg"
+        assert self.chosen(5_000, 5_000, 100, steps=most + 1)[0] != "cg"
+
+    def test_they_are_not_tried_where_they_cannot_be_the_cheapest(self):
+        assert self.chosen(300, 4_000, 50, steps=1) == ("dual", None)
+
+    def test_they_are_all_that_fits(self):
+        assert self.chosen(10_000, 10_000, 50, memory=150 << 20) == ("cg", None)
+
+    def test_how_many_steps_they_take(self):
+        views = aligned_documents(80, 50)
+        noise = contrasts(views)
+        one, many = (ConjugateGradient(noise, gamma, 1e-6, 1) for gamma in (1e6, 1e-3))
+        assert one.steps(50) <= 3
+        assert one.steps(1) == 2  # more than asked for
+        assert 5 < many.steps(400) <= 400
 
 
 def test_less_memory_another_solver():

@@ -43,7 +43,7 @@ def test_readme(tmp_path, monkeypatch):
 def guide(tmp_path_factory):
     """What the guide's code leaves, and what it prints."""
     page = ROOT / "docs" / "guide.md"
-    assert len(blocks(page)) == 16
+    assert len(blocks(page)) == 17
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(printed):
         names = run(page, tmp_path_factory.mktemp("guide"), monkeypatch)
@@ -100,6 +100,11 @@ class TestGuide:
         assert "foot" in {word for word, _ in names["mrlsa"].top_words("summit", "antonym", k=2)}
         assert names["tucker"].core_.shape == (20, 20, 3)
         assert 0 < names["tucker"].fit_ < 1
+
+    def test_recommendations(self, guide):
+        names, _ = guide
+        assert names["items"].shape == (50, 5)
+        assert np.take_along_axis(names["tastes"][250:], names["items"], axis=1).mean() > 0.9
 
     def test_perspectives(self, guide):
         names, _ = guide

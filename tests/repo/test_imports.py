@@ -49,6 +49,7 @@ LAYERS = (
             "contextspace",
             "cplsa",
             "dda",
+            "implicitals",
             "jplsa",
             "lsa",
             "mrlsa",

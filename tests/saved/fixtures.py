@@ -82,6 +82,7 @@ MODELS = {
     "bm25": lambda: sj.BM25(k1=1.5, b=0.5).fit(_counts()),
     "lsa_float32": lambda: _lsa(np.float32),
     "lsa_centred_float64": lambda: _lsa(np.float64, center=True),
+    "implicitals": lambda: sj.ImplicitALS(3, max_iter=5, random_state=0).fit(_counts()),
     "wtmf_float32": lambda: _wtmf(np.float32),
     "wtmf_orthogonal_float64": lambda: _wtmf(np.float64, orthogonality=0.01, tol=1e-6),
     "cllsi": lambda: sj.CLLSI(3, random_state=0).fit([_counts(), _counts()[::-1]]),

@@ -65,6 +65,11 @@ def wtmf() -> list[Any]:
     return [model, model.transform(rows), model.similarity(rows), model.similarity(rows, rows)]
 
 
+def implicitals() -> list[Any]:
+    model = sj.ImplicitALS(60, max_iter=3, random_state=0).fit(COUNTS)
+    return [model, model.transform(COUNTS), model.recommend(COUNTS, 5)[1]]
+
+
 def words_of(model: Any) -> list[Any]:
     model.fit(thesaurus())
     return [model, model.similarity(WORDS[:300], WORDS[:300]), model.most_similar(WORDS[0], 20)]
@@ -136,6 +141,7 @@ CASES: dict[str, Callable[[], list[Any]]] = {
     "JPLSA": lambda: views_of(sj.JPLSA(20, max_iter=3, random_state=0)),
     "CPLSA": lambda: views_of(sj.CPLSA(20, max_iter=3, random_state=0)),
     "WTMF": wtmf,
+    "ImplicitALS": implicitals,
     "PILSA": lambda: words_of(sj.PILSA(60, random_state=0)),
     "MRLSA": lambda: mrlsa(sj.MRLSA(40, max_iter=3, random_state=0)),
     "RawRelations": lambda: [sj.RawRelations().fit(thesaurus()).degree(WORDS[0], WORDS, "antonym")],

@@ -48,13 +48,16 @@ def encode(options: Options) -> Iterator[Workload]:
     counts = counter.transform(texts)
     vectorizer, svd = fit_sklearn(texts, sample, counter.vocabulary_, k)
 
-    contestants = []
-    for threads in options.threads:
-        # The parts bring the number of threads; their fitted arrays are shared.
+    def encoder_with(threads: int) -> Any:
+        """The parts bring the number of threads; their fitted arrays are shared."""
         parts = [copy(part) for part in (counter, weighting, model)]
         for part in parts:
             part.n_threads = threads
-        encoder = sj.Encoder(*parts)
+        return sj.Encoder(*parts)
+
+    contestants = []
+    for threads in options.threads:
+        encoder = encoder_with(threads)
         out = np.full((len(texts), k), np.nan, np.float32)
         contestants.append(Contestant(OURS, threads, lambda e=encoder, o=out: e.encode(texts, out=o)))
     contestants.append(Contestant("sklearn", None, lambda: svd.transform(vectorizer.transform(texts))))
@@ -68,10 +71,12 @@ def encode(options: Options) -> Iterator[Workload]:
     if (counts[picked] != vectorizer_counts(vectorizer, some)).nnz:
         raise AssertionError("ours and sklearn do not see the same words")
 
-    def check(contestant: Contestant, result: Any) -> dict[str, Any]:
-        if result.shape != (len(texts), k) or result.dtype != np.float32:
+    def check(contestant: Contestant, result: Any, which: np.ndarray = picked) -> dict[str, Any]:
+        if result.shape != (len(texts) if which is picked else 1, k) or result.dtype != np.float32:
             raise AssertionError(f"{contestant.name}: got {result.shape} {result.dtype}")
-        error = relative_error(result[picked].astype(np.float64), truth[contestant.name])
+        expected = truth[contestant.name] if which is picked else truth[contestant.name][which]
+        found = result[picked] if which is picked else result
+        error = relative_error(found.astype(np.float64), expected)
         if not error <= TOLERANCE:
             raise AssertionError(f"{contestant.name}: relative error {error:.2e}, expected at most {TOLERANCE}")
         return {"error": error}
@@ -95,6 +100,20 @@ def encode(options: Options) -> Iterator[Workload]:
             f"the same {counts.shape[1]} terms, d={k}; ours weights by log tf-idf, sklearn by tf-idf; each "
             "is checked against the float64 product of its own weights and components; fitting is not timed",
         ],
+    )
+
+    middle = int(np.argsort([len(text) for text in some])[len(some) // 2])
+    one, encoders = [some[middle]], {n: encoder_with(n) for n in options.threads}
+    yield Workload(
+        name="encode_one_text",
+        words=len(one[0].split()),
+        contestants=[
+            *(Contestant(OURS, n, lambda e=encoder: e.encode(one)) for n, encoder in encoders.items()),
+            Contestant("sklearn", None, lambda: svd.transform(vectorizer.transform(one))),
+        ],
+        check=lambda contestant, result: check(contestant, result, np.array([middle])),
+        rounds=options.pick(9, 5, 2),
+        notes=[f"latency: one text of {len(one[0])} characters in a call"],
     )
 
 

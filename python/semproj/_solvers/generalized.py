@@ -247,26 +247,42 @@ class ConjugateGradient:
 
     def solve(self, X: Array) -> Array:
         """N^-1 X, in new memory."""
+        Z, _, excess = self._steps(X, self.MAX_STEPS)
+        if excess > 1:
+            worst = excess * self.tol
+            raise ValueError(
+                f"gamma: too small, conjugate gradients stopped at a relative residual of {worst:.1e}"
+            )
+        return Z
+
+    def steps(self, most: int) -> int:
+        """How many steps a solve takes, or more than `most`: tried with a few columns."""
+        X = np.empty((self.E.size, 4), self.E.dtype)
+        _core.fill_normal(X, 0, 0, self.E.n_threads)
+        _, steps, excess = self._steps(X, most)
+        return steps if excess <= 1 else most + 1
+
+    def _steps(self, X: Array, most: int) -> tuple[Array, int, float]:
+        """N^-1 X, the steps taken, and the largest residual that is left, over the tolerance."""
         Z = np.zeros_like(X)
         residual = X.copy()
         P = self.inverse_diagonal * residual
         rho = _dots(residual, P)
         goal = self.tol**2 * rho
-        for _ in range(self.MAX_STEPS):
+        for step in range(most):
             if (rho <= goal).all():
-                return Z
+                return Z, step, 1.0
             Q = self.E.apply(P, np.empty_like(P))
             Q += self.ridge * P
             # For a column that is done this would be 0 / 0.
-            step = np.divide(rho, _dots(P, Q), out=np.zeros_like(rho), where=rho > 0).astype(X.dtype)
-            Z += step * P
-            residual -= step * Q
+            length = np.divide(rho, _dots(P, Q), out=np.zeros_like(rho), where=rho > 0).astype(X.dtype)
+            Z += length * P
+            residual -= length * Q
             preconditioned = self.inverse_diagonal * residual
             previous, rho = rho, _dots(residual, preconditioned)
             P *= np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0).astype(X.dtype)
             P += preconditioned
-        worst = float(np.sqrt(np.max(rho / np.maximum(goal, np.finfo(np.float64).tiny))) * self.tol)
-        raise ValueError(f"gamma: too small, conjugate gradients stopped at a relative residual of {worst:.1e}")
+        return Z, most, float(np.sqrt(np.max(rho / np.maximum(goal, np.finfo(np.float64).tiny))))
 
 
 def _by_products(operator: Any) -> Array:

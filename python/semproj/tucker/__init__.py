@@ -21,6 +21,7 @@ from .._common.types import Array
 from .._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key
 from ..tensor import SparseTensor, as_tensor
 from ._fibres import Relabelled, relabel
+from ._foldin import folded_in
 from ._hooi import Hooi
 from ._start import leading_of_unfolding, needed_memory, orthonormal, random_factor
 
@@ -167,6 +168,34 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
                 cells = slice(begin, begin + chunk)
                 out[cells] = _at(self.core_, self.factors_, coords[:, cells])
         return out
+
+    def fold_in(self, tensor: Any, mode: int = 0) -> Array:
+        """Rows of a factor for new indices: the least squares of their entries, all else as it is.
+
+        Parameters
+        ----------
+        tensor : as for ``fit``
+            The entries of the new indices. Its shape is that of the fit but for `mode`, where it has as many
+            indices as are new.
+        mode : int, default 0
+            A compressed mode.
+
+        Returns
+        -------
+        array of shape (new indices, rank of the mode), of the dtype of ``core_``
+            Zero for an index without entries. Of the tensor that the model was fitted on, it is the factor itself
+            once that has converged.
+        """
+        check_is_fitted(self, "core_")
+        tensor = as_tensor(tensor)
+        mode = check_integer(mode, "mode", low=0, high=len(self.shape_) - 1)
+        if self.core_.shape[mode] == self.shape_[mode]:
+            raise ValueError(f"mode: {mode} is not compressed, so that its core has no room for new indices")
+        expected = tuple(tensor.shape[mode] if j == mode else size for j, size in enumerate(self.shape_))
+        if tensor.ndim != len(expected) or tensor.shape != expected:
+            raise ValueError(f"tensor: expected shape {expected}, got {tensor.shape}")
+        with single_threaded_blas():
+            return folded_in(tensor, self.core_, self.factors_, mode).astype(self.core_.dtype)
 
     def _checked_ranks(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if isinstance(self.ranks, (str, int)) or not isinstance(self.ranks, (Sequence, np.ndarray)):

@@ -1,0 +1,242 @@
+"""Recommendations from what users did: a weighted factorisation of implicit feedback."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from ._common.base import RowTransformer
+from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
+from ._common.layouts import layouts, numbers
+from ._common.types import Array
+from ._common.validation import check_integer, check_real, keeps_previous_fit, without_duplicates
+from ._solvers.alternating import AlternatingSolves, SolvesRows
+from .retrieval import check_rows, top_k
+
+__all__ = ["ImplicitALS"]
+
+_USERS_AT_ONCE = 4096
+
+
+class ImplicitALS(SolvesRows, RowTransformer):
+    """Vectors of users and items such that what a user did has a high score, and all else a low one.
+
+    Hu, Koren and Volinsky 2008: minimises over user vectors q and item vectors p
+
+        sum_ui c_ui (p_i . q_u - 1[x_ui > 0])^2 + reg (|P|^2 + |Q|^2)
+
+    over all cells, with a confidence c of ``1 + alpha x`` where a user did something and 1 elsewhere, by exact
+    solves of all items, then of all users, in turn.
+
+    Parameters
+    ----------
+    n_components : int, default 100
+    alpha : float, above 0, or None, default 40
+        How fast confidence grows with x: 40 in the paper, for hours watched. None: the entries of X are
+        confidences themselves, which need not be above 1.
+    reg : float, at least 0, default 0.1
+    max_iter : int, default 15
+        Sweeps over all items and all users.
+    tol : float, default 0
+        Stop when a sweep improves the objective by less than this part of it. 0: never.
+    checkpoint, checkpoint_every, callback
+        A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
+    random_state : int, numpy generator or None
+    n_threads : int or None
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    item_vectors_ : array of shape (n_features, n_components)
+        Sign rule: the entry of largest magnitude of each column is positive.
+    components_ : array of shape (n_components, n_features)
+        The same, transposed.
+    user_vectors_ : array of shape (n_samples, n_components)
+        Of the rows fitted on: what ``transform`` gives. Not saved with the model.
+    objective_ : float64 array of shape (n_iter_,)
+        After each sweep. Never rises, up to rounding.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Notes
+    -----
+    The same seed gives the same bits for any number of threads. float32 rows give a float32 model; its solves are
+    as exact as float32 can hold. New users are solved as those of the fit were: ``transform`` and ``recommend``
+    take rows of anybody. A user with n items costs about ``n^2 K / 2`` multiply-adds, or ``n K^2 / 2`` if n > K.
+
+    Examples
+    --------
+    >>> import numpy as np, semproj as sj
+    >>> plays = np.array([[5, 3, 0, 0], [4, 2, 0, 0], [0, 0, 3, 4], [0, 0, 2, 5], [6, 4, 0, 0]])
+    >>> model = sj.ImplicitALS(n_components=2, random_state=0).fit(plays)
+    >>> items, scores = model.recommend([[1, 0, 0, 0], [0, 0, 0, 1]], k=1)  # two new users
+    >>> items
+    array([[1],
+           [2]])
+    """
+
+    _arrays = layouts(item_vectors_="T p k", objective_="f8 sweeps")
+    _scalars = numbers(n_features_in_="p", n_iter_="sweeps")
+
+    item_vectors_: Array
+    user_vectors_: Array
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        alpha: float | None = 40.0,
+        reg: float = 0.1,
+        max_iter: int = 15,
+        tol: float = 0.0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 1,
+        callback: Callable[[Progress], object] | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components, self.alpha, self.reg = n_components, alpha, reg
+        self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
+        self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
+        self.n_threads, self.progress = n_threads, progress
+
+    @property
+    def components_(self) -> Array:  # type: ignore[override]
+        """Item vectors as columns, of shape (n_components, n_features)."""
+        return self.item_vectors_.T
+
+    @keeps_previous_fit
+    def fit(self, X: Any, y: Any = None) -> ImplicitALS:
+        """Learn the vectors of items and of the users of X.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            How much of each item (column) each user (row) took: not negative. Zeros are no entries.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        sweeps = _HalfSweeps(self, _liked(X), 1.0, ("alpha", "reg"), weights=self._confidence(X))
+        fit_by_sweeps(self, sweeps, max_iter=self.max_iter, tol=self.tol)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Same as ``fit(X).transform(X)``."""
+        return self.fit(X).user_vectors_.copy()
+
+    def recommend(
+        self, X: Any, k: int = 10, *, exclude_seen: bool = True, exclude: npt.ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Return the items with the highest scores for each user.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            What users did, as in ``fit``: known users or new ones, whose vectors are solved first.
+        k : int, default 10
+        exclude_seen : bool, default True
+            Leave out what a user has in X.
+        exclude : array-like of column numbers or None
+            Leave these out for all.
+
+        Returns
+        -------
+        items : int64 array of shape (n_samples, k)
+            Column numbers, the best first; -1 where no items are left.
+        scores : float32 array of shape (n_samples, k)
+            About 1 for what a user would take; NaN where no items are left.
+        """
+        check_is_fitted(self, "item_vectors_")
+        k = check_integer(k, "k", low=1)
+        X = self._validated(X, reset=False)
+        n_items = len(self.item_vectors_)
+        banned = (
+            np.unique(check_rows(exclude, "exclude", n_items)) if exclude is not None else np.empty(0, np.int64)
+        )
+        vectors = self.transform(X)
+        lengths = np.diff(X.indptr) if exclude_seen else np.zeros(X.shape[0], np.int64)
+        items = np.full((X.shape[0], k), -1)
+        scores = np.full((X.shape[0], k), np.nan, np.float32)
+        # Users with about as many items to leave out go together, as all of these are looked up, too.
+        for users in _chunks(np.argsort(lengths, kind="stable"), _USERS_AT_ONCE):
+            found = min(n_items, k + len(banned) + int(lengths[users].max(initial=0)))
+            best, score = top_k(
+                vectors[users], self.item_vectors_, found, metric="inner_product", n_threads=self.n_threads
+            )
+            left = np.isin(best, banned, invert=True)
+            if exclude_seen:
+                taken = X[users]
+                owners = np.repeat(np.arange(len(users)), np.diff(taken.indptr))
+                seen = owners * n_items + taken.indices
+                left &= np.isin(np.arange(len(users))[:, None] * n_items + best, seen, invert=True)
+            first = np.argsort(~left, axis=1, kind="stable")[:, :k]
+            kept = np.take_along_axis(left, first, axis=1)
+            width = first.shape[1]
+            items[users, :width] = np.where(kept, np.take_along_axis(best, first, axis=1), -1)
+            scores[users, :width] = np.where(kept, np.take_along_axis(score, first, axis=1), np.nan)
+        return items, scores
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        X = super()._validated(X, reset)
+        if X.nnz and X.data.min() < 0:
+            raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
+        X = without_duplicates(X)
+        if X.nnz and not X.data.all():
+            X = X.copy()
+            X.eliminate_zeros()
+        return X
+
+    def _confidence(self, X: Any) -> Array:
+        if self.alpha is None:
+            weights: Array = X.data
+            return weights
+        with np.errstate(over="ignore"):
+            weights = 1 + X.dtype.type(self.alpha) * X.data
+        if not np.isfinite(weights).all():
+            raise ValueError(f"X: values times alpha are too large for {X.dtype}")
+        return weights
+
+    def _fill(self, X: Any, result: Array) -> None:
+        self._solver(self.item_vectors_, 1.0).solve(_liked(X), result, self._confidence(X))
+        if not np.isfinite(result).all():
+            raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.item_vectors_.dtype
+        if storage not in (None, dtype.name):
+            raise ValueError(f"storage: ImplicitALS keeps its item vectors as {dtype.name}, got {storage!r}")
+        return dtype
+
+    def _check_parameters(self) -> None:
+        check_integer(self.n_components, "n_components", low=1)
+        if self.alpha is not None and check_real(self.alpha, "alpha", low=0) == 0:
+            raise ValueError("alpha: expected a number above 0 or None, got 0")
+        check_real(self.reg, "reg", low=0)
+        check_loop_parameters(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class _HalfSweeps(AlternatingSolves):
+    """Exact solves of all items, then of all users."""
+
+    columns_name, rows_name = "item_vectors_", "user_vectors_"
+
+
+def _liked(X: Any) -> Any:
+    """Ones where X has entries."""
+    return type(X)((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def _chunks(order: Array, size: int) -> list[Array]:
+    return [order[begin : begin + size] for begin in range(0, len(order), size)]
