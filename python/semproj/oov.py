@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._common.resources import resolve_threads
 from ._common.types import Array
-from ._common.validation import check_integer
-from ._common.words import cosines, of_words
+from ._common.validation import check_integer, check_real
+from ._common.words import cosines, nearest_words, of_words
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem
@@ -83,6 +84,8 @@ class ExtendedWordSpace:
         Without it, the rule "context" is not used.
     n_neighbors : int, default 10
     n_consistent : int, default 3
+    entry_counts : array-like of shape (n_words,) or None, default None
+        How common words are, as `PILSA.entry_counts_` says: for the order of `most_similar` and `most_opposite`.
     n_threads : int or None
 
     Attributes
@@ -117,6 +120,7 @@ class ExtendedWordSpace:
         context: ContextSpace | None = None,
         n_neighbors: int = 10,
         n_consistent: int = 3,
+        entry_counts: npt.ArrayLike | None = None,
         n_threads: int | None = None,
     ) -> None:
         self.words = list(words)
@@ -132,6 +136,11 @@ class ExtendedWordSpace:
                 f"got {comb(self.n_neighbors, self.n_consistent)} of {n_consistent}"
             )
         self.n_threads = n_threads
+        self.entry_counts = None if entry_counts is None else np.asarray(entry_counts, np.float64)
+        if self.entry_counts is not None and (
+            self.entry_counts.shape != (len(self.words),) or not (self.entry_counts >= 0).all()
+        ):
+            raise ValueError("entry_counts: expected a number of at least 0 for each word")
 
     def embed(self, words: Iterable[str]) -> Embedding:
         """Return the vectors of any words, and the rule that gave each.
@@ -181,6 +190,44 @@ class ExtendedWordSpace:
         """
         left, right = (self.embed([each] if isinstance(each, str) else each).vectors for each in (a, b))
         return of_words(cosines(left, right), a, b)
+
+    def most_similar(self, words: str | Sequence[str], k: int = 10, *, commonness: float = 0.0) -> Any:
+        """Return the k words of the space with the highest cosine to a word, or to each of several; never itself.
+
+        Parameters
+        ----------
+        words : str or sequence of str
+            Any words: those that no rule finds a vector for have no neighbours.
+        k : int, default 10
+        commonness : float, at least 0, default 0
+            As in `PILSA.most_similar`; needs `entry_counts`.
+
+        Returns
+        -------
+        list of (word, cosine), best first; a list of such lists for a sequence of words
+        """
+        return self._nearest(words, k, 1, commonness)
+
+    def most_opposite(self, words: str | Sequence[str], k: int = 10, *, commonness: float = 0.1) -> Any:
+        """Return the k words with the lowest cosine to a word; otherwise like `most_similar`."""
+        return self._nearest(words, k, -1, commonness)
+
+    def _nearest(self, words: str | Sequence[str], k: int, sign: int, commonness: float) -> Any:
+        k = check_integer(k, "k", low=1)
+        commonness = check_real(commonness, "commonness", low=0)
+        asked = [words] if isinstance(words, str) else list(words)
+        rows = nearest_words(
+            sign * self.embed(asked).vectors,
+            self.vectors,
+            k + 1,
+            prior=None if self.entry_counts is None else commonness * np.log1p(self.entry_counts),
+            n_threads=resolve_threads(self.n_threads),
+        )
+        found = []
+        for word, near in zip(asked, rows, strict=True):
+            own = self.vocabulary.get(normal_word(word))
+            found.append([(self.words[i], sign * cosine) for i, cosine in near if i != own][:k])
+        return found[0] if isinstance(words, str) else found
 
     def _by_spelling(self, word: str, lemma: str) -> Iterator[tuple[str, list[int]]]:
         """Yield rules in order, with the rows that each finds; a rule only runs if those before it have failed."""

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._common.layouts import layouts, numbers
+from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_choice, check_integer, check_real, keeps_previous_fit
-from ._common.words import SimilarityModel, cosines
+from ._common.words import SimilarityModel, cosines, nearest_words
 from .lsa import LSA
-from .retrieval import top_k
 from .thesaurus import Thesaurus
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
@@ -136,6 +136,8 @@ class PILSA(SimilarityModel):
         Their lengths before.
     singular_values_, residuals_, n_iter_
         As in `LSA`.
+    entry_counts_ : int64 array of shape (n_words,)
+        In how many entries of the thesaurus a word is. None in files of earlier versions.
     words_ : list of str
     vocabulary_ : dict of str to int
         The row of each word.
@@ -164,6 +166,7 @@ class PILSA(SimilarityModel):
         word_norms_="f8 words",
         singular_values_="T k",
         residuals_="f8 k",
+        entry_counts_="i8 words ?",
     )
     _scalars = numbers(n_iter_=int)
 
@@ -216,6 +219,7 @@ class PILSA(SimilarityModel):
             lsa.components_, lsa.singular_values_, power, self.taper
         )
         self.singular_values_, self.residuals_, self.n_iter_ = lsa.singular_values_, lsa.residuals_, lsa.n_iter_
+        self.entry_counts_ = np.bincount(W.indices, minlength=W.shape[1])
         self._set_words(thesaurus.words)
         return self
 
@@ -249,7 +253,7 @@ class PILSA(SimilarityModel):
             components.astype(self.word_vectors_.dtype), values, power, taper
         )
         model.singular_values_, model.residuals_ = values.copy(), self.residuals_[:k].copy()
-        model.n_iter_ = self.n_iter_
+        model.n_iter_, model.entry_counts_ = self.n_iter_, self.entry_counts_
         model._set_words(self.words_)
         return model
 
@@ -261,7 +265,9 @@ class PILSA(SimilarityModel):
         rows: Array = self.word_vectors_[self._places(words, "words", unknown)]
         return rows
 
-    def most_similar(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
+    def most_similar(
+        self, words: str | Sequence[str], k: int = 10, *, commonness: float = 0.0, unknown: str = "error"
+    ) -> Any:
         """The k words with the highest cosine to a word, or to each of several; never the word itself.
 
         Parameters
@@ -269,6 +275,9 @@ class PILSA(SimilarityModel):
         words : str or sequence of str
         k : int, default 10
             Fewer if there are not so many other words.
+        commonness : float, at least 0, default 0
+            How much words that are in many entries of the thesaurus come first: this times the logarithm of one
+            plus their number is added to the cosine that orders them, not to the one that is returned.
         unknown : {"error", "skip"}, default "error"
             Words that the thesaurus lacks raise `UnknownWordError`, or are left out of a sequence.
 
@@ -277,26 +286,36 @@ class PILSA(SimilarityModel):
         list of (word, cosine), best first; a list of such lists for a sequence of words
             A word that the components say nothing about has no neighbours, and is nobody's.
         """
-        return self._nearest(words, k, 1, unknown)
+        return self._nearest(words, k, 1, commonness, unknown)
 
-    def most_opposite(self, words: str | Sequence[str], k: int = 10, *, unknown: str = "error") -> Any:
-        """The k words with the lowest cosine to a word; otherwise like `most_similar`."""
-        return self._nearest(words, k, -1, unknown)
+    def most_opposite(
+        self, words: str | Sequence[str], k: int = 10, *, commonness: float = 0.1, unknown: str = "error"
+    ) -> Any:
+        """The k words with the lowest cosine to a word; otherwise like `most_similar`.
 
-    def _nearest(self, words: str | Sequence[str], k: int, sign: int, unknown: str) -> Any:
+        By default, those that one would name come first: of *hot*, *cold* before *nonradioactive*, though both
+        have a cosine of about -1.
+        """
+        return self._nearest(words, k, -1, commonness, unknown)
+
+    def _nearest(self, words: str | Sequence[str], k: int, sign: int, commonness: float, unknown: str) -> Any:
         check_is_fitted(self, "word_vectors_")
         places = self._places(words, "words", unknown)
         k = check_integer(k, "k", low=1)
         if not places:
             return []
-        queries = sign * self.word_vectors_[places]
-        wanted = min(k + 1, len(self.words_))
-        indices, scores = top_k(queries, self.word_vectors_, wanted, metric="cosine", n_threads=self.n_threads)
+        commonness = check_real(commonness, "commonness", low=0)
+        prior = commonness * np.log1p(self.entry_counts_) if self.entry_counts_ is not None else None
+        rows = nearest_words(
+            sign * self.word_vectors_[places],
+            self.word_vectors_,
+            k + 1,
+            prior=prior,
+            n_threads=resolve_threads(self.n_threads),
+        )
         found = []
-        for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
-            pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]
-            told = self.word_norms_[place] > 0
-            found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
+        for place, near in zip(places, rows, strict=True):
+            found.append([(self.words_[i], sign * cosine) for i, cosine in near if i != place][:k])
         return found[0] if isinstance(words, str) else found
 
     def _similarity(self, rows: list[int], columns: list[int]) -> Array:

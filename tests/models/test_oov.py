@@ -255,3 +255,17 @@ def test_a_context_space_is_saved(tmp_path):
     assert loaded.vocabulary == {"hot": 0, "caf\u00e9": 1}
     assert same_bits(loaded.vectors, space.vectors)
     assert not loaded.vectors.flags.writeable  # memory-mapped
+
+
+def test_neighbours_of_any_word(vectors):
+    space = ExtendedWordSpace(WORDS, vectors, entry_counts=np.arange(len(WORDS)))
+    cosines = space.similarity(WORDS[0], WORDS)
+    for commonness in (0.0, 0.5):
+        order = np.argsort(cosines - commonness * np.log1p(np.arange(len(WORDS))), kind="stable")
+        expected = [WORDS[i] for i in order if i != 0 and np.any(space.vectors[i])][:3]
+        assert [word for word, _ in space.most_opposite(WORDS[0], 3, commonness=commonness)] == expected
+    both = space.most_similar([WORDS[0], "qqqq"], 2)
+    assert both[0] == space.most_similar(WORDS[0], 2)
+    assert both[1] == []  # no rule finds it
+    with pytest.raises(ValueError, match="entry_counts: expected a number"):
+        ExtendedWordSpace(WORDS, vectors, entry_counts=[1.0])

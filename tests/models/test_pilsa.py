@@ -245,12 +245,39 @@ class TestWords:
         cosines = model.similarity(model.words_, model.words_)
         np.fill_diagonal(cosines, np.nan)
         for place in (0, 17):
-            order = np.argsort(cosines[place])
-            expected = [model.words_[i] for i in order[order != place][:5]]
-            assert [word for word, _ in model.most_opposite(f"word {place}", 5)] == expected
+            for commonness in (0.0, 0.1, 2.0):
+                order = np.argsort(cosines[place] - commonness * np.log1p(model.entry_counts_))
+                expected = [(model.words_[i], cosines[place, i]) for i in order[order != place][:5]]
+                found = model.most_opposite(f"word {place}", 5, commonness=commonness)
+                assert [word for word, _ in found] == [word for word, _ in expected]
+                np.testing.assert_allclose([c for _, c in found], [c for _, c in expected], rtol=1e-12)
+            assert model.most_opposite(f"word {place}") == model.most_opposite(f"word {place}", commonness=0.1)
         assert model.most_similar(["word 0", "word 17"], 4)[1] == model.most_similar("word 17", 4)
         with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
             model.most_similar("word 1", 0)
+
+    def test_how_common_words_are(self, model, tmp_path):
+        assert model.entry_counts_.shape == (len(model.words_),)
+        assert model.reduced(2).entry_counts_ is model.entry_counts_
+        model.save(tmp_path / "model")
+        assert sj.load(tmp_path / "model").most_opposite("word 1") == model.most_opposite("word 1")
+        with pytest.raises(ValueError, match="commonness: expected a finite number, at least 0"):
+            model.most_similar("word 1", commonness=-1)
+
+    def test_the_opposite_that_one_would_name(self):
+        """Both are as opposite to hot; one of them is in more entries."""
+        words = ["hot", "cold", "nonradioactive", "warm", "chilly", "icy"]
+        synonym = [[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]]
+        antonym = [[0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
+        thesaurus = Thesaurus(
+            [*words, "x"],
+            list("abcde"),
+            {"synonym": np.pad(synonym, ((0, 1), (0, 1))), "antonym": np.pad(antonym, ((0, 1), (0, 1)))},
+        )
+        model = PILSA(1, random_state=0).fit(thesaurus)
+        np.testing.assert_allclose(model.similarity("hot", ["cold", "nonradioactive"]), -1, atol=1e-6)
+        assert model.entry_counts_[[1, 2]].tolist() == [3, 2]
+        assert model.most_opposite("hot", 1)[0][0] == "cold"
 
     def test_more_neighbours_than_words(self, model):
         all_of_them = model.most_similar("word 1", 49)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _core
 from .persistence import Persistent, pack_strings, unpack_strings
 from .types import Array
 from .validation import check_choice
@@ -50,6 +51,29 @@ def cosines(left: Array, right: Array) -> Array:
     """Cosines of all pairs of unit rows. The bits of one do not depend on the other rows."""
     scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
     return scores
+
+
+def nearest_words(
+    queries: Array, vectors: Array, k: int, *, prior: Array | None, n_threads: int
+) -> list[list[tuple[int, float]]]:
+    """The k rows with the highest cosine to each query plus their prior, as (row, cosine); unit vectors or zero.
+
+    Zero rows are nobody's neighbours, and zero queries have none.
+    """
+    usable: Array = np.any(vectors != 0, axis=1)
+    # One more column adds the prior; no sum of a usable row is as low as that of the others.
+    column = np.zeros(len(vectors)) if prior is None else prior
+    column = np.where(usable, column, column.min() - 4)
+    left, right = (
+        np.ascontiguousarray(np.column_stack([x, y]), np.float32)
+        for x, y in ((queries, np.ones(len(queries))), (vectors, column))
+    )
+    best = _core.top_k(left, right, min(k, len(vectors)), "inner_product", n_threads)
+    found = []
+    for query, rows in zip(queries, best.indices, strict=True):
+        near = rows[usable[rows]] if query.any() else rows[:0]
+        found.append(list(zip(near.tolist(), cosines(query[None], vectors[near])[0].tolist(), strict=True)))
+    return found
 
 
 def of_words(scores: Array, a: str | Sequence[str], b: str | Sequence[str]) -> Any:
