@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._common.base import RowTransformer
 from ._common.persistence import Persistent
 from ._common.types import Array
-from ._common.validation import check_choice, check_out
+from ._common.validation import as_documents, check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
 from .weighting import TermWeighting
@@ -88,6 +88,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         weighting = self._check_parts()
         dtype = self.model._output_dtype(self.storage)
         n_components = self.n_components
+        documents = as_documents(documents)
         size = len(documents) if isinstance(documents, Sized) else None
         if out is not None and size is None:
             raise ValueError("out: documents without a length cannot fill a given array")

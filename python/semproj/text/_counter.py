@@ -19,7 +19,7 @@ from .._common.base import progress_bar
 from .._common.layouts import check_arrays, check_numbers, layouts, numbers
 from .._common.persistence import Persistent, check_strings
 from .._common.resources import resolve_threads
-from .._common.validation import scipy_csr
+from .._common.validation import as_documents, scipy_csr
 from ._documents import iter_batches
 
 Document: TypeAlias = "str | bytes | Sequence[str]"
@@ -78,7 +78,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     Notes
     -----
     A document is a str, UTF-8 bytes, or a list of str, whose elements are taken as words. Documents are read once,
-    in batches of a few megabytes: any iterable will do.
+    in batches of a few megabytes: any iterable will do, and so will a frame (of pandas or polars) with one column.
 
     Examples
     --------
@@ -188,6 +188,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
 
     def _feed(self, session: _core.CountSession, documents: Iterable[Document]) -> None:
+        documents = as_documents(documents)
         number, total = 0, len(documents) if isinstance(documents, Sized) else None
         with progress_bar(self.progress, type(self).__name__, total, " documents", unit_scale=True) as bar:
             for batch in iter_batches(documents):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Literal, cast
 
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from .._common.validation import scipy_csr
+from .._common.validation import is_frame, scipy_csr
 from ._counter import Document, TermCounter, naming_view
 
 
@@ -132,6 +132,12 @@ class MultiTermCounter(BaseEstimator):  # type: ignore[misc]
 def _views(documents: Any) -> list[Iterable[Document]]:
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
         raise TypeError(f"documents: expected an iterable for each language, got {type(documents).__name__}")
+    expected = "expected a list with the documents of each language"
+    if isinstance(documents, (Mapping, Set)):
+        write = "list(documents.values())" if isinstance(documents, Mapping) else "a list"
+        raise TypeError(f"documents: {expected}, got {type(documents).__name__}; write {write}")
+    if is_frame(documents):
+        raise TypeError(f"documents: {expected}, got a frame; write [frame[name] for name in frame.columns]")
     views = list(documents)
     if not views:
         raise ValueError("documents: expected at least one language")
