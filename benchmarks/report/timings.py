@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ SHORT = ("project_d2000_f32", "count_english", "encode_d500", "lsa_k500", "wtmf_
 SHORT_THREADS = 2
 
 HEAD = ("workload", "threads", "words per second", "times the speed of")
+ROW = {"workload": str, "threads": int, "words_per_second": Real, "peers": dict}
 Lines = dict[tuple[str, int], str]  # by title and threads
 
 
@@ -73,7 +75,7 @@ def timings_table(files: Sequence[Path], before: str = "", *, short: bool = Fals
 def _read(file: Path) -> Lines:
     if file.suffix == ".md":
         return _lines_of(Page(file).between(MARKER))
-    rows = read_json(file, "benchmarks.ratios", "machine", "rows")["rows"]
+    rows = read_json(file, "benchmarks.ratios", {"machine": object}, ROW)["rows"]
     return {
         (TITLES[row["workload"]], row["threads"]): _line(TITLES[row["workload"]], row)
         for row in rows

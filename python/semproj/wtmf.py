@@ -224,6 +224,11 @@ class _HalfSweeps(Sweeps):
             "X": rows_identity(self._X),
         }
 
+    def memory(self) -> int:
+        """Vectors and whitened vectors of both sides; five squares while a solver is made beside the other."""
+        k, itemsize = int(self._model.n_components), int(self._X.dtype.itemsize)
+        return 2 * itemsize * k * int(sum(self._X.shape)) + 5 * 8 * k * k
+
     def start(self, saved: State | None) -> None:
         self._words = self._first_words()
         if saved is not None:

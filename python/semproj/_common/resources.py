@@ -215,6 +215,18 @@ def half_of_memory() -> int:
     return available_memory() // 2
 
 
+@contextmanager
+def memory_for(what: str, n_bytes: int) -> Iterator[None]:
+    """Name what is too large: before it is begun, if it is more than there is, or when memory ends meanwhile."""
+    message = f"{what}: about {n_bytes / 2**30:.3g} GiB of memory are needed"
+    if n_bytes > (most := available_memory()):
+        raise MemoryError(f"{message}, this process may use {most / 2**30:.3g} GiB")
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"{message}, and the system gives no more: {error}") from error
+
+
 def _memory_limits() -> Iterator[int]:
     """Limits of the process's control group and of those above it. "No limit" is a huge one in version 1."""
     try:
