@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._common.base import RowTransformer
@@ -20,8 +21,11 @@ from .weighting import TermWeighting
 __all__ = ["Encoder"]
 
 
-class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
+class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Join a fitted counter, weighting and model, to turn documents into vectors in one step.
+
+    It is a transformer of scikit-learn, as a step of a pipeline: ``fit`` leaves its parts as they are, and so does
+    ``clone``.
 
     Documents are read in batches of bounded size, so there is never a sparse matrix of the whole input. The
     weighting is applied while the projection reads the counts.
@@ -66,6 +70,15 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.storage = storage
         self.normalize = normalize
+
+    def fit(self, documents: Iterable[Any], y: Any = None) -> Encoder:
+        """Check that the parts fit each other; they are fitted already."""
+        self._check_parts()
+        return self
+
+    def transform(self, documents: Iterable[Any]) -> Array:
+        """Return the vectors of documents, as `encode` does."""
+        return self.encode(documents)
 
     @property
     def n_components(self) -> int:
@@ -140,3 +153,20 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _check_saveable(self) -> None:
         self._check_parts()
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_clone__(self) -> Encoder:
+        """Keep the fitted parts, as scikit-learn's frozen estimators do."""
+        return copy.copy(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

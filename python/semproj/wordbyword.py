@@ -349,7 +349,8 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         fitted, name = self.counter.split()
         counter = self.source_counter_
         if name == MultiTermCounter.__name__:
-            counter = MultiTermCounter("shared" if shared else "separate", **self.source_counter_.get_params())
+            parameters = {k: v for k, v in self.source_counter_.get_params().items() if k != "vocabulary"}
+            counter = MultiTermCounter("shared" if shared else "separate", **parameters)
             counter.counters_ = [self.source_counter_, self.target_counter_]
         self.counter = counter if fitted == "fitted" else clone(counter)
 
