@@ -36,6 +36,7 @@ class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     weighting : fitted term weighting or None
         None if the model has its own (CLLSI) or takes plain counts.
     model : fitted model of rows (LSA, CLLSI, WTMF, ...)
+        Of a model with a vocabulary for each language, the one of its ``views_`` that the counter is for.
     storage : {"float32", "float16", "int8", "float64"} or None, default None
         How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None takes the model's
         dtype.
@@ -140,6 +141,8 @@ class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if self.weighting is not None and own is not None:
             raise ValueError("weighting: the model weights by itself; pass None")
         weighting = own if self.weighting is None else self.weighting
+        if len(getattr(self.model, "view_starts_", (0,))) > 1:
+            raise ValueError("model: has a vocabulary for each language; expected one of its views_")
         width = self.model.components_.shape[1]
         if len(self.counter.term_counts_) != width:
             raise ValueError(f"counter: has {len(self.counter.term_counts_)} terms, the model has {width}")

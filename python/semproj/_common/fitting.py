@@ -18,6 +18,7 @@ import numpy as np
 
 from .base import progress_bar
 from .checkpoint import Checkpoint
+from .config import log
 from .resources import memory_for, resolve_threads
 from .types import Array
 from .validation import check_integer, check_real
@@ -135,6 +136,7 @@ def _fit(estimator: Any, sweeps: Sweeps, max_iter: int, tol: float) -> None:
                 objectives.append(objective)
             bar.set_postfix(objective=f"{objective:.8g}", refresh=False)
             bar.update(1)
+            log.debug("%s: sweep %d, objective %.8g", name, done, objective)
             if estimator.checkpoint is not None and (done % estimator.checkpoint_every == 0 or done == max_iter):
                 save()
                 last_saved = done

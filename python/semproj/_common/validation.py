@@ -345,10 +345,15 @@ def as_counts(x: Any, name: str = "X") -> Any:
     return x if x.has_sorted_indices else x.sorted_indices()
 
 
-def scipy_csr(rows: _core.Csr) -> sp.csr_matrix:
+def csr_kind(x: Any) -> Any:
+    """Of scipy's two classes of CSR the one whose kind `x` is: arrays give arrays, all else gives matrices."""
+    return sp.csr_array if isinstance(x, sp.sparray) else sp.csr_matrix
+
+
+def scipy_csr(rows: _core.Csr, kind: Any = sp.csr_matrix) -> Any:
     """What a kernel returned as a matrix with sorted indices, without a copy."""
     shape = (len(rows.indptr) - 1, rows.n_cols)
-    matrix = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
+    matrix = kind((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
     matrix.has_canonical_format = True
     return matrix
 

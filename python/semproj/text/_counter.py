@@ -62,6 +62,9 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         Count runs of 1 to n words, joined by a space.
     lowercase : bool, default False
         Map every character to lower case (one to one: U+0130 becomes "i").
+    nfc : bool, default True
+        Compose letters and marks (Unicode's Normalization Form C): "é" is the same letter whether it comes as one
+        character or as two.
     errors : {"strict", "replace"}, default "strict"
         Raise an error that names the document for invalid UTF-8 and lone surrogates, or read them as U+FFFD, which
         separates words.
@@ -110,13 +113,14 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         min_count: int = 1,
         ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = False,
+        nfc: bool = True,
         errors: Literal["strict", "replace"] = "strict",
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
         self.vocabulary = vocabulary
         self.drop_top, self.max_features, self.min_count = drop_top, max_features, min_count
-        self.ngram_range, self.lowercase, self.errors = ngram_range, lowercase, errors
+        self.ngram_range, self.lowercase, self.nfc, self.errors = ngram_range, lowercase, nfc, errors
         self.n_threads, self.progress = n_threads, progress
 
     def fit(self, documents: Iterable[Document], y: object = None) -> TermCounter:
@@ -205,13 +209,17 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         found = vocabulary.count([[term] for term in terms], **self._options(), first_document_number=0)
         rows = np.repeat(np.arange(len(terms)), np.diff(found.indptr))
         if len(unread := np.setdiff1d(np.arange(len(terms)), rows[found.indices == rows])):
-            how = f"lowercase={self.lowercase}"
+            how = f"lowercase={self.lowercase} and nfc={self.nfc}"
             raise ValueError(f"vocabulary: no text has {terms[unread[0]]!r} as it is read here, with {how}")
         return vocabulary
 
     def _reading(self) -> dict[str, Any]:
         """Return the options that say how text becomes words."""
-        return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
+        return {
+            "lowercase": bool(self.lowercase),
+            "nfc": bool(self.nfc),
+            "errors_replace": self.errors == "replace",
+        }
 
     def _session(self, *, keep_rows: bool, vocabulary: _core.Vocabulary | None) -> _core.CountSession:
         return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
@@ -261,6 +269,10 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """Count one batch, for an encoder."""
         options = self._options()
         return scipy_csr(self._fitted().count(batch, **options, first_document_number=first_document_number))
+
+    @classmethod
+    def _blank(cls, **parameters: Any) -> TermCounter:
+        return cls(**{"nfc": False, **parameters})  # files of 0.1.0 do not have it
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         given = None if self.vocabulary is None else given_terms(self.vocabulary)
