@@ -23,6 +23,25 @@ def lower(character: str) -> str:
     return character.lower()[0]
 
 
+def may_change() -> list[tuple[int, int]]:
+    """Ranges of the characters that a text in Normalization Form C may lack, or have in another order."""
+    found = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # vowels and last consonants of Hangul
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        parts = unicodedata.decomposition(character).split()
+        if unicodedata.combining(character) or unicodedata.normalize("NFC", character) != character:
+            found.add(code)
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(int(parts[1], 16))
+    ranges: list[tuple[int, int]] = []
+    for code in sorted(found):
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = ranges[-1][0], code
+        else:
+            ranges.append((code, code))
+    return ranges
+
+
 def rows(values: list[int]) -> str:
     lines = [values[i : i + 32] for i in range(0, len(values), 32)]
     return "\n".join("    " + ",".join(map(str, line)) + "," for line in lines)
@@ -43,6 +62,8 @@ def main() -> None:
         raise SystemExit("the tables no longer fit in bytes")
     stage2 = [value for block in blocks for value in block]
     record_rows = "\n".join(f"    {{{shift}, {kind}}}," for kind, shift in records)
+    pairs = [f"{{{first},{last}}}" for first, last in may_change()]
+    range_rows = "\n".join("    " + ",".join(pairs[i : i + 8]) + "," for i in range(0, len(pairs), 8))
     TARGET.write_text(
         f"""#pragma once
 // Written by tools/make_unicode_tables.py from Unicode {unicodedata.unidata_version}. Do not edit.
@@ -73,6 +94,11 @@ inline constexpr uint8_t kStage1[] = {{
 // block, low bits of the code point -> record
 inline constexpr uint8_t kStage2[] = {{
 {rows(stage2)}
+}};
+
+// First and last code points of what a text in Normalization Form C may lack, or have in another order
+inline constexpr uint32_t kMayChange[][2] = {{
+{range_rows}
 }};
 
 }}  // namespace semproj::text::tables

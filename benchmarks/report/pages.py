@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+Kinds: TypeAlias = "dict[str, Any]"  # keys of an object, with what isinstance takes for their values
 
 
 class Page:
@@ -52,12 +54,20 @@ def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line[1:-1].split("|")] if line.startswith("|") else []
 
 
-def read_json(file: Path, command: str, *keys: str) -> dict[str, Any]:
-    """What a command has written, which has these keys."""
+def read_json(file: Path, command: str, keys: Kinds, in_rows: Kinds) -> dict[str, Any]:
+    """What a command has written: it has these keys, and so has each of its rows, with values of these types."""
     try:
         found = json.loads(file.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: not JSON: {error}") from None
-    if not isinstance(found, dict) or not all(key in found for key in keys):
-        raise ValueError(f"{file}: expected a file of `python -m {command} --json`, with {', '.join(keys)}")
-    return found
+    expected = f"{file}: expected a file of `python -m {command} --json`, with"
+    if not _has(found, {**keys, "rows": list}):
+        raise ValueError(f"{expected} {', '.join([*keys, 'rows'])}")
+    if not all(_has(row, in_rows) for row in found["rows"]):
+        raise ValueError(f"{expected} {', '.join(in_rows)} in each of its rows")
+    result: dict[str, Any] = found
+    return result
+
+
+def _has(found: Any, keys: Kinds) -> bool:
+    return isinstance(found, dict) and all(k in found and isinstance(found[k], kind) for k, kind in keys.items())

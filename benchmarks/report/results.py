@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, log10
+from numbers import Real
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from benchmarks.report.layouts import LAYOUTS, Layout, Place
@@ -13,6 +15,7 @@ from benchmarks.report.pages import cells_of, read_json, table_head, table_line
 SPLIT = "dev"  # what the page is about
 MOST_DECIMALS = 4
 
+ROW = {"table": str, "dataset": str, "row": str, "metric": str, "ours": Real, "paper": (Real, NoneType)}
 Rows = dict[Place, dict[str, Any]]
 Cells = dict[tuple[str, str, str], str]  # by caption, row and column
 
@@ -25,7 +28,7 @@ def read_results(files: Sequence[Path]) -> dict[str, Rows]:
     """Rows of each paper; where several files have one, that of the last."""
     found: dict[str, Rows] = {}
     for file in files:
-        result = read_json(file, "benchmarks.papers", "paper", "split", "rows")
+        result = read_json(file, "benchmarks.papers", {"paper": str, "split": str}, ROW)
         paper, split = result["paper"], result["split"]
         if paper not in LAYOUTS:
             raise ValueError(f"{file}: expected one of the papers {', '.join(LAYOUTS)}, got {paper!r}")

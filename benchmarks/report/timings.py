@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ SHORT = ("project_d2000_f32", "count_english", "encode_d500", "lsa_k500", "wtmf_
 SHORT_THREADS = 2
 
 HEAD = ("workload", "threads", "words per second", "times the speed of")
+ROW = {"workload": str, "threads": int, "words_per_second": Real, "peers": dict}
 Lines = dict[tuple[str, int], str]  # by title and threads
 
 
@@ -75,7 +77,7 @@ def timings_table(files: Sequence[Path], before: str = "", *, short: bool = Fals
 def _read(file: Path) -> Lines:
     if file.suffix == ".md":
         return _lines_of(Page(file).between(MARKER))
-    result = read_json(file, "benchmarks.ratios", "machine", "rows")
+    result = read_json(file, "benchmarks.ratios", {"machine": object}, ROW)
     if (size := result["machine"].get("size", "full")) != "full":
         raise ValueError(f"{file}: has {size} sizes, which are not to be quoted")
     rows = result["rows"]

@@ -23,7 +23,7 @@ struct WordSequences {
 };
 
 void add_documents(CountSession& session, const py::list& documents, int64_t first_document_number) {
-  const TextBatch batch(documents, first_document_number);
+  const TextBatch batch(documents, first_document_number, session.options().nfc);
   const ReleaseGil release;
   session.add(batch.refs(), first_document_number);
 }
@@ -40,15 +40,16 @@ CsrArgument take_rows(CountSession& session) {
 }
 
 CsrArgument count(const VocabularyPointer& vocabulary, const py::list& documents, int ngram_max,
-                  bool lowercase, bool errors_replace, int64_t first_document_number, int n_threads) {
-  CountSession session({ngram_max, lowercase, errors_replace, n_threads}, vocabulary, true);
+                  bool lowercase, bool errors_replace, int64_t first_document_number, int n_threads,
+                  bool nfc) {
+  CountSession session({ngram_max, lowercase, errors_replace, n_threads, nfc}, vocabulary, true);
   add_documents(session, documents, first_document_number);
   return take_rows(session);
 }
 
 WordSequences sequences(const VocabularyPointer& vocabulary, const py::list& documents, bool lowercase,
-                        bool errors_replace, int64_t first_document_number, int n_threads) {
-  const TextBatch batch(documents, first_document_number);
+                        bool errors_replace, int64_t first_document_number, int n_threads, bool nfc) {
+  const TextBatch batch(documents, first_document_number, nfc);
   Sequences found;
   {
     const ReleaseGil release;
@@ -102,18 +103,19 @@ void register_text(py::module_& m) {
       .def("term_offsets",
            [](const Vocabulary& v) { return copy_of<int64_t>(v.terms.offsets().data(), v.size() + 1); })
       .def("count", &count, py::arg("documents"), py::arg("ngram_max"), py::arg("lowercase"),
-           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"))
+           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"),
+           py::arg("nfc") = false)
       .def("sequences", &sequences, py::arg("documents"), py::arg("lowercase"), py::arg("errors_replace"),
-           py::arg("first_document_number"), py::arg("n_threads"));
+           py::arg("first_document_number"), py::arg("n_threads"), py::arg("nfc") = false);
 
   py::class_<CountSession>(m, "CountSession")
       .def(py::init([](int ngram_max, bool lowercase, bool errors_replace, bool keep_rows, int n_threads,
-                       const std::shared_ptr<Vocabulary>& vocabulary) {
+                       const std::shared_ptr<Vocabulary>& vocabulary, bool nfc) {
              return std::make_unique<CountSession>(
-                 CountOptions{ngram_max, lowercase, errors_replace, n_threads}, vocabulary, keep_rows);
+                 CountOptions{ngram_max, lowercase, errors_replace, n_threads, nfc}, vocabulary, keep_rows);
            }),
            py::arg("ngram_max"), py::arg("lowercase"), py::arg("errors_replace"), py::arg("keep_rows"),
-           py::arg("n_threads"), py::arg("vocabulary").none(true))
+           py::arg("n_threads"), py::arg("vocabulary").none(true), py::arg("nfc") = false)
       .def("add", &add_documents, py::arg("documents"), py::arg("first_document_number"))
       .def(
           "choose",

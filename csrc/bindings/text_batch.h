@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "text/composition.h"
 #include "text/tokenize.h"
 
 namespace semproj::bindings {
@@ -32,11 +33,28 @@ inline py::list take_batch(const py::iterator& iterator, int64_t max_characters,
   return batch;
 }
 
+// A text in Normalization Form C; itself if it is, as nearly all are.
+inline py::object composed(const py::object& text) {
+  return py::module_::import("unicodedata").attr("normalize")("NFC", text);
+}
+
+// The same of UTF-8; bytes that are not UTF-8 stay where they are.
+inline py::object composed_utf8(const py::object& bytes) {
+  constexpr const char* kKeep = "surrogateescape";
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes.ptr()), PyBytes_GET_SIZE(bytes.ptr()), kKeep));
+  if (!text) throw py::error_already_set();
+  auto result =
+      py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(composed(text).ptr(), "utf-8", kKeep));
+  if (!result) throw py::error_already_set();
+  return result;
+}
+
 // Documents as pointers into the Python strings, which it keeps alive. Made and destroyed with the GIL held,
-// read without it.
+// read without it. With `nfc`, letters and marks are composed.
 class TextBatch {
  public:
-  TextBatch(const py::list& documents, int64_t first_number) {
+  TextBatch(const py::list& documents, int64_t first_number, bool nfc) : nfc_(nfc) {
     const py::ssize_t n = PyList_GET_SIZE(documents.ptr());
     refs_.reserve(n);
     owners_.reserve(n);
@@ -48,14 +66,15 @@ class TextBatch {
   std::span<const text::DocumentRef> refs() const { return refs_; }
 
  private:
+  // To compose runs Python, which might change lists meanwhile: what is looked at is held, and sizes are
+  // asked anew.
   void add(PyObject* document, int64_t number) {
+    const auto held = py::reinterpret_borrow<py::object>(document);
     text::DocumentRef& ref = refs_.emplace_back();
     if (PyUnicode_Check(document)) {
-      ref.text = text_of(document);
-      hold(document);
+      ref.text = held_text(document);
     } else if (PyBytes_Check(document)) {
-      ref.text = {PyBytes_AS_STRING(document), PyBytes_GET_SIZE(document), text::TextKind::utf8};
-      hold(document);
+      ref.text = held_bytes(document);
     } else if (PyList_Check(document) || PyTuple_Check(document)) {
       add_tokens(&ref, document, number);
     } else {
@@ -66,21 +85,35 @@ class TextBatch {
 
   // The tokens are held themselves: somebody might change the list meanwhile.
   void add_tokens(text::DocumentRef* ref, PyObject* list, int64_t number) {
-    const py::ssize_t n = PySequence_Fast_GET_SIZE(list);
     std::vector<text::TextRef>& tokens = tokens_.emplace_back();
-    tokens.reserve(n);
-    for (py::ssize_t i = 0; i < n; ++i) {
+    tokens.reserve(PySequence_Fast_GET_SIZE(list));
+    for (py::ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
       PyObject* token = PySequence_Fast_GET_ITEM(list, i);
       if (!PyUnicode_Check(token)) {
         throw py::type_error("document " + std::to_string(number) + ", token " + std::to_string(i) +
                              ": expected str, got " + Py_TYPE(token)->tp_name);
       }
-      tokens.push_back(text_of(token));
-      hold(token);
+      tokens.push_back(held_text(token));
     }
     ref->is_tokens = true;
     ref->tokens = tokens.data();
-    ref->n_tokens = n;
+    ref->n_tokens = static_cast<int64_t>(tokens.size());
+  }
+
+  text::TextRef held_text(PyObject* s) {
+    py::object& owner = owners_.emplace_back(py::reinterpret_borrow<py::object>(s));
+    if (nfc_ && text::may_compose(text_of(s))) owner = composed(owner);
+    return text_of(owner.ptr());
+  }
+
+  text::TextRef held_bytes(PyObject* bytes) {
+    py::object& owner = owners_.emplace_back(py::reinterpret_borrow<py::object>(bytes));
+    if (nfc_ && text::may_compose(utf8_of(bytes))) owner = composed_utf8(owner);
+    return utf8_of(owner.ptr());
+  }
+
+  static text::TextRef utf8_of(PyObject* bytes) {
+    return {PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), text::TextKind::utf8};
   }
 
   static text::TextRef text_of(PyObject* s) {
@@ -93,11 +126,10 @@ class TextBatch {
             PyUnicode_IS_ASCII(s) ? text::TextKind::ascii : kKinds[PyUnicode_KIND(s)]};
   }
 
-  void hold(PyObject* o) { owners_.push_back(py::reinterpret_borrow<py::object>(o)); }
-
   std::vector<text::DocumentRef> refs_;
   std::vector<std::vector<text::TextRef>> tokens_;  // one for each list; the documents point into them
   std::vector<py::object> owners_;
+  bool nfc_;
 };
 
 }  // namespace semproj::bindings

@@ -18,6 +18,7 @@ struct CountOptions {
   bool lowercase = false;
   bool replace_errors = false;
   int n_threads = 1;
+  bool nfc = false;  // whoever adds texts composes them before
 };
 
 // Counts documents batch after batch, either learning the vocabulary or with a given one. After an exception
@@ -34,6 +35,7 @@ class CountSession {
   // Ends the learning: makes the vocabulary and gives the kept rows their columns.
   void choose(const Selection& selection);
 
+  const CountOptions& options() const { return options_; }
   int64_t n_documents() const { return n_documents_; }
   int64_t n_words() const { return n_words_; }
   int64_t n_entries() const;  // of the rows, with the vocabulary's columns

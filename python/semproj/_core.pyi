@@ -144,6 +144,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
+        nfc: bool = False,
     ) -> Csr: ...
     def sequences(
         self,
@@ -152,6 +153,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
+        nfc: bool = False,
     ) -> WordSequences: ...
 
 class CountSession(metaclass=_Pybind11Type):
@@ -163,6 +165,7 @@ class CountSession(metaclass=_Pybind11Type):
         keep_rows: bool,
         n_threads: int,
         vocabulary: Vocabulary | None,
+        nfc: bool = False,
     ) -> None: ...
     def add(self, documents: list[Any], first_document_number: int) -> None: ...
     def choose(self, drop_top: int, max_features: int | None, min_count: int) -> None: ...

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _core
 from ._common.files import where_undecodable
 from ._common.resources import resolve_threads
-from ._common.validation import check_integer, check_real
+from ._common.validation import as_documents, check_integer, check_real
 
 __all__ = ["SentenceAlignment", "align_sentences", "split_sentences"]
 
@@ -161,8 +161,7 @@ def align_sentences(
 
 
 def _sentences(documents: Any, name: str) -> list[list[str]]:
-    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
-        raise TypeError(f"{name}: expected an iterable of documents, got {type(documents).__name__}")
+    documents = as_documents(documents, name)
     try:
         return [_sentences_of(document, f"{name}[{i}]") for i, document in enumerate(documents)]
     except UnicodeDecodeError as error:

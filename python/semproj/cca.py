@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._common.base import ViewProjection, oriented, progress_bar, warn_not_converged
+from ._common.config import log
 from ._common.layouts import layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
@@ -134,6 +135,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         values = np.sqrt(found.values) if len(views) == 2 else found.values - 1.0
         self.eigenvalues_ = values.astype(components.dtype)
         self.residuals_, self.converged_ = found.residuals, found.converged
+        log.debug("CCA: solved by %s", solver)
         self.n_iter_, self.solver_ = found.n_restarts + 1, solver
         self._restored()
         if not found.converged:

@@ -16,7 +16,14 @@ from . import _core
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
 from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
-from ._common.topic_sweeps import Documents, first_parameters, fitted_words, saved_parameters, topic_identity
+from ._common.topic_sweeps import (
+    Documents,
+    first_parameters,
+    fitted_words,
+    saved_parameters,
+    topic_identity,
+    topic_memory,
+)
 from ._common.topics import AlignedTopicModel, words_of_views
 from ._common.types import Array
 from ._common.validation import (
@@ -246,6 +253,9 @@ class _CoupledSweeps(Sweeps):
     def identity(self) -> dict[str, Any]:
         own = ("coupling", "norm", "projection_tol", "max_projection_iter")
         return topic_identity(self._model, self._documents, *own)
+
+    def memory(self) -> int:
+        return topic_memory(self._model, self._documents)
 
     def start(self, saved: State | None) -> None:
         self._records: list[dict[str, Any]] = []

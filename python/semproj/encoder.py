@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._common.base import RowTransformer
 from ._common.persistence import Persistent
 from ._common.types import Array
-from ._common.validation import check_choice, check_out
+from ._common.validation import as_documents, check_choice, check_out
 from .kernels import STORAGES
 from .text import TermCounter, iter_batches
 from .weighting import TermWeighting
@@ -20,8 +21,11 @@ from .weighting import TermWeighting
 __all__ = ["Encoder"]
 
 
-class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
+class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Join a fitted counter, weighting and model, to turn documents into vectors in one step.
+
+    It is a transformer of scikit-learn, as a step of a pipeline: ``fit`` leaves its parts as they are, and so does
+    ``clone``.
 
     Documents are read in batches of bounded size, so there is never a sparse matrix of the whole input. The
     weighting is applied while the projection reads the counts.
@@ -32,6 +36,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
     weighting : fitted term weighting or None
         None if the model has its own (CLLSI) or takes plain counts.
     model : fitted model of rows (LSA, CLLSI, WTMF, ...)
+        Of a model with a vocabulary for each language, the one of its ``views_`` that the counter is for.
     storage : {"float32", "float16", "int8", "float64"} or None, default None
         How the projection is kept in memory; see :class:`semproj.kernels.Projection`. None takes the model's
         dtype.
@@ -67,6 +72,15 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         self.storage = storage
         self.normalize = normalize
 
+    def fit(self, documents: Iterable[Any], y: Any = None) -> Encoder:
+        """Check that the parts fit each other; they are fitted already."""
+        self._check_parts()
+        return self
+
+    def transform(self, documents: Iterable[Any]) -> Array:
+        """Return the vectors of documents, as `encode` does."""
+        return self.encode(documents)
+
     @property
     def n_components(self) -> int:
         """Length of a vector."""
@@ -88,6 +102,7 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         weighting = self._check_parts()
         dtype = self.model._output_dtype(self.storage)
         n_components = self.n_components
+        documents = as_documents(documents)
         size = len(documents) if isinstance(documents, Sized) else None
         if out is not None and size is None:
             raise ValueError("out: documents without a length cannot fill a given array")
@@ -126,6 +141,8 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
         if self.weighting is not None and own is not None:
             raise ValueError("weighting: the model weights by itself; pass None")
         weighting = own if self.weighting is None else self.weighting
+        if len(getattr(self.model, "view_starts_", (0,))) > 1:
+            raise ValueError("model: has a vocabulary for each language; expected one of its views_")
         width = self.model.components_.shape[1]
         if len(self.counter.term_counts_) != width:
             raise ValueError(f"counter: has {len(self.counter.term_counts_)} terms, the model has {width}")
@@ -139,3 +156,20 @@ class Encoder(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _check_saveable(self) -> None:
         self._check_parts()
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_clone__(self) -> Encoder:
+        """Keep the fitted parts, as scikit-learn's frozen estimators do."""
+        return copy.copy(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

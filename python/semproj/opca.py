@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._common.base import LinearModel, oriented, progress_bar, warn_not_converged
+from ._common.config import log
 from ._common.layouts import layouts, numbers
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
@@ -179,6 +180,7 @@ class OPCA(Eigensolving, LinearModel):
         self._packed_cache: dict[str, Any] = {}
         self.eigenvalues_ = found.values.astype(components.dtype)
         self.residuals_, self.converged_ = found.residuals, found.converged
+        log.debug("OPCA: solved by %s", solver)
         self.n_iter_, self.solver_ = found.n_restarts + 1, solver
 
 

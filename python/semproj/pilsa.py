@@ -46,6 +46,8 @@ def signed_matrix(
     """
     if not isinstance(thesaurus, Thesaurus):
         raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
+    if not thesaurus.entries:
+        raise ValueError("thesaurus: has no entries")
     weights = DEFAULT_WEIGHTS if weights is None else weights
     used = {name: check_real(weight, f"weights[{name!r}]") for name, weight in weights.items()}
     used = {name: weight for name, weight in used.items() if name in thesaurus.relations and weight != 0}

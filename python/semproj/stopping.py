@@ -30,7 +30,8 @@ __all__ = ["EarlyStopping", "Progress"]
 class EarlyStopping:
     """A callback that ends a fit when a score no longer rises, and keeps the model that had the best one.
 
-    It works with every estimator that has a `callback`. Use each one for one fit.
+    It works with every estimator that has a `callback`. For a new fit it begins anew. For one that goes on, from a
+    checkpoint of the fit that it was called in last, it goes on.
 
     Parameters
     ----------
@@ -70,13 +71,19 @@ class EarlyStopping:
         self.score = score
         self.every = check_integer(every, "every", low=1)
         self.patience = check_integer(patience, "patience", low=1)
+        self._begin()
+
+    def _begin(self) -> None:
         self.best_: Any = None
         self.best_score_ = float("-inf")
-        self.best_sweep_ = 0
+        self.best_sweep_ = self._last_sweep = 0
         self.scores_: dict[int, float] = {}
 
     def __call__(self, progress: Progress) -> bool:
         sweep = progress.sweep
+        if sweep <= self._last_sweep:
+            self._begin()
+        self._last_sweep = sweep
         if sweep % self.every:
             return False
         score = float(self.score(progress.model))

@@ -141,6 +141,9 @@ def _checked_entries(coords: Any, values: Any) -> tuple[Array, Array]:
 
 
 def _checked_shape(coords: Array, shape: Sequence[int] | None) -> tuple[int, ...]:
+    for mode, places in enumerate(coords):
+        if len(places) and places.min() < 0:
+            raise ValueError(f"coords[{mode}]: expected 0 or more, got {places.min()}")
     if shape is None:
         if coords.shape[1] == 0:
             raise ValueError("shape: cannot be told from a tensor without entries")

@@ -207,6 +207,8 @@ def _read(
     if builder.problems and not builder.entries:
         first = builder.problems[0]
         raise ValueError(f"{path}, line {first.line}: {first.what}; no line of the file could be read")
+    if not builder.entries:
+        raise ValueError(f"{path}: is empty; expected a head and its words on each line")
     return builder.thesaurus(stacklevel=4)
 
 

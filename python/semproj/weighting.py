@@ -20,6 +20,7 @@ from ._common.validation import (
     check_real,
     check_sparse,
     core_csr,
+    csr_kind,
     keeps_previous_fit,
     native,
     without_duplicates,
@@ -78,14 +79,14 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
         Returns
         -------
-        csr_matrix of float32 or float64, shape (n, n_features)
+        csr_matrix of float32 or float64, shape (n, n_features); of a sparse array, a csr_array
         """
         check_is_fitted(self, "term_weight_")
         X = self._validated(X, reset=False)
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         data = np.empty(X.nnz, dtype=dtype)
         self._weigh(X, data)
-        return sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        return csr_kind(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
     def _validated(self, X: Any, reset: bool) -> Any:
         trusted = not reset and self._kernel_checks

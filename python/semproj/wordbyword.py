@@ -24,6 +24,7 @@ from ._common.validation import (
     check_integer,
     check_real,
     core_csr,
+    csr_kind,
     keeps_previous_fit,
     scipy_csr,
 )
@@ -212,7 +213,7 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
 
         Returns
         -------
-        csr_matrix of shape (n_documents, n_target_terms)
+        csr_matrix of shape (n_documents, n_target_terms); of a sparse array, a csr_array
             float64 for float64 rows, otherwise float32; indices are sorted. The bits of a row depend neither on
             the number of threads nor on the other rows.
         """
@@ -227,7 +228,8 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
             np.ascontiguousarray(self.translation_.data, np.float32),
             n_out,
         )
-        return scipy_csr(_core.multiply_sparse(core_csr(X), matrix, resolve_threads(self.n_threads)))
+        product = _core.multiply_sparse(core_csr(X), matrix, resolve_threads(self.n_threads))
+        return scipy_csr(product, csr_kind(X))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the target terms in the order of their columns; `input_features` is ignored."""
@@ -349,7 +351,8 @@ class WordByWord(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[m
         fitted, name = self.counter.split()
         counter = self.source_counter_
         if name == MultiTermCounter.__name__:
-            counter = MultiTermCounter("shared" if shared else "separate", **self.source_counter_.get_params())
+            parameters = {k: v for k, v in self.source_counter_.get_params().items() if k != "vocabulary"}
+            counter = MultiTermCounter("shared" if shared else "separate", **parameters)
             counter.counters_ = [self.source_counter_, self.target_counter_]
         self.counter = counter if fitted == "fitted" else clone(counter)
 

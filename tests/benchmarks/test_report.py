@@ -194,6 +194,11 @@ def test_several_tables_of_a_paper_keep_their_cells(write, capsys):
             r"expected a file of `python -m benchmarks\.papers --json`, with paper, split, rows",
         ),
         ("results", _paper("nobody1999"), "expected one of the papers platt2010, .*, got 'nobody1999'"),
+        ("timings", {"machine": {}, "rows": 3}, ".*, with machine, rows"),
+        ("timings", {"machine": {}, "rows": [1]}, ".*, with workload, threads, .* in each of its rows"),
+        ("timings", {"machine": {}, "rows": [{"workload": "wtmf_fit"}]}, ".* in each of its rows"),
+        ("results", {"paper": ["yih2012"], "split": "dev", "rows": []}, ".*, with paper, split, rows"),
+        ("results", {"paper": "yih2012", "split": "dev", "rows": [{"name": 1}]}, ".*, with table, dataset, row"),
         ("results", _paper("yih2012", split="test"), "expected results on dev, which the page is about, got test"),
     ],
 )

@@ -130,9 +130,6 @@ def test_clone_and_pickle(case):
 
 def test_save_and_load(case, tmp_path):
     model, data, path = case.fit(), case.data(0), tmp_path / "model.safetensors"
-    if isinstance(model, sj.MultiTermCounter):  # its counters are saved, each by itself
-        assert not hasattr(model, "save")
-        return
     if isinstance(model, sj.RawRelations):
         with pytest.raises(TypeError, match="cannot be saved"):
             model.save(path)

@@ -134,7 +134,7 @@ class TestThreads:
 
     @pytest.mark.parametrize("zeros", [10, 20, 5000])
     def test_more_than_can_be_counted(self, monkeypatch, zeros):
-        with pytest.raises(ValueError, match=r"^n_threads: expected a positive integer below 2\*\*31 or None"):
+        with pytest.raises(ValueError, match=r"^n_threads: expected a positive integer below 2\*\*31, -1 or None"):
             sj.kernels.project(np.eye(2), np.eye(2), n_threads=10**zeros)
         monkeypatch.setenv("SEMPROJ_NUM_THREADS", "1" + zeros * "0")
         with pytest.raises(ValueError, match=r"^SEMPROJ_NUM_THREADS: expected a positive integer below 2\*\*31"):
@@ -145,6 +145,16 @@ class TestThreads:
         assert resources.resolve_threads(2) == 2
         assert resources.resolve_threads(np.int64(2)) == 2
         assert resources.resolve_threads(None) == 7
+
+    def test_minus_one_is_all_of_them(self, monkeypatch):
+        monkeypatch.setenv("SEMPROJ_NUM_THREADS", "3")
+        assert resources.resolve_threads(-1) == resources.resolve_threads(np.int64(-1)) == 3
+        X = np.eye(20, 8)
+        np.testing.assert_array_equal(sj.kernels.project(X, np.eye(8), n_threads=-1), X)
+        model = sj.WTMF(2, random_state=0, n_threads=-1).fit(X)
+        np.testing.assert_array_equal(model.transform(X), sj.WTMF(2, random_state=0).fit(X).transform(X))
+        with pytest.raises(ValueError, match=r"^n_threads: expected a positive integer, -1 or None, got -2"):
+            resources.resolve_threads(-2)
 
 
 class TestMemory:

@@ -8,6 +8,7 @@ import signal
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import semproj as sj
 from semproj._common.fitting import Sweeps
@@ -241,6 +242,32 @@ class TestFinite:
         with pytest.raises(ValueError, match=r"^\w+: the objective is nan in sweep 7; values are too large"):
             model.fit(*lagging.data(1))
         assert_same_fit(model, before)
+
+
+class TestMemory:
+    """Whoever asks for too much is told which parameter does, and what it would take."""
+
+    def test_more_than_there_is_is_refused_at_once(self, case, monkeypatch):
+        monkeypatch.setattr("semproj._common.resources.available_memory", lambda: 1000)
+        with pytest.raises(MemoryError, match=r"^(n_components|ranks)=.*about .* GiB .* needed, this process may"):
+            case.fit()
+
+    def test_memory_that_ends_meanwhile(self, case):
+        def fail(progress):
+            raise MemoryError("std::bad_alloc")
+
+        with pytest.raises(MemoryError, match=r"^(n_components|ranks)=.*about .* GiB .* needed, .*bad_alloc"):
+            case.fit(callback=fail)
+
+    def test_what_no_machine_has(self):
+        for model in (sj.WTMF(10**7), sj.PLSA(10**10)):
+            with pytest.raises(MemoryError, match=f"^n_components={model.n_components}: about "):
+                model.fit(np.eye(100, 200))
+        for model in (sj.JPLSA(10**10), sj.CPLSA(10**10)):
+            with pytest.raises(MemoryError, match=f"^n_components={model.n_components}: about "):
+                model.fit([np.eye(100, 200)] * 2)
+        with pytest.raises(MemoryError, match=r"^n_components=10000000, n_samples=200: about "):
+            sj.BPTF(10**7).fit([sp.eye_array(50, k=1)])
 
 
 class TestCheckpoint:

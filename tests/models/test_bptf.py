@@ -241,7 +241,8 @@ class TestInput:
     @pytest.mark.parametrize(
         ("slices", "error", "message"),
         [
-            ([], TypeError, "slices: expected a list"),
+            ([], TypeError, "slices: expected a list of at least one .*, got none"),
+            (sj.Thesaurus(), TypeError, "slices: expected a list of .* words by words, .*, got Thesaurus"),
             (sp.eye_array(3), TypeError, "slices: expected a list"),
             ([np.eye(3)], TypeError, r"slices\[0\]: expected a sparse matrix"),
             ([sp.coo_array((3, 4))], ValueError, r"slices\[0\]: expected a square matrix"),
@@ -255,7 +256,18 @@ class TestInput:
             ([sp.coo_array((0, 0))], ValueError, "slices: expected at least one word"),
         ],
         ids=[
-            *["none", "no list", "dense", "not square", "sizes", "diagonal", "nan", "too large", "only cosines"],
+            *[
+                "none",
+                "thesaurus",
+                "no list",
+                "dense",
+                "square",
+                "sizes",
+                "diagonal",
+                "nan",
+                "too large",
+                "only cosines",
+            ],
             *["1-d", "complex", "no words"],
         ],
     )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import semproj as sj
 from tests.support import same_bits
@@ -205,3 +209,26 @@ def test_parts_that_do_not_fit_are_not_saved(encoder, tmp_path):
     with pytest.raises(ValueError, match="counter"):
         encoder.save(tmp_path / "model.safetensors")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_clone_keeps_the_fitted_parts(parts):
+    *steps, _ = parts
+    encoder = sj.Encoder(*steps)
+    other = clone(encoder).set_params(normalize=True)
+    assert (other.counter, other.weighting, other.model) == tuple(steps)
+    assert not encoder.normalize, "the clone has parameters of its own"
+    assert same_bits(clone(encoder).fit(NEW).transform(NEW), encoder.encode(NEW))
+    assert encoder.get_feature_names_out().tolist() == [f"encoder{i}" for i in range(12)]
+
+
+def test_in_a_pipeline_and_a_grid_search(parts):
+    """Every copy that the search makes encodes; texts are told apart by whether they have a word."""
+    *steps, _ = parts
+    encoder = sj.Encoder(*steps)
+    labels = np.array(["w1" in text.split() for text in TEXTS])
+    pipeline = make_pipeline(encoder, LogisticRegression())
+    search = GridSearchCV(pipeline, {"encoder__normalize": [False, True], "logisticregression__C": [1.0]}, cv=2)
+    search.fit(TEXTS, labels)
+    vectors = clone(encoder).set_params(normalize=search.best_params_["encoder__normalize"]).encode(TEXTS)
+    expected = LogisticRegression(C=1.0).fit(vectors, labels).predict(vectors)
+    np.testing.assert_array_equal(search.predict(TEXTS), expected)

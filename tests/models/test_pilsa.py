@@ -231,6 +231,17 @@ class TestWords:
             with pytest.raises(UnknownWordError, match=r"^(a|b|words): 'nothing' is not in the thesaurus$"):
                 ask()
 
+    @pytest.mark.parametrize("wrong", [5, None, 0.5, b"word 1", {"word 1"}])
+    def test_what_is_not_words(self, model, wrong):
+        for ask in (
+            model.most_opposite,
+            model.most_similar,
+            model.vectors,
+            lambda w: model.similarity("word 1", w),
+        ):
+            with pytest.raises(TypeError, match=r"^(words|b): expected a word or a sequence of words, got "):
+                ask(wrong)
+
     def test_unknown_words_are_skipped(self, model):
         assert model.similarity("word 1", ["word 2", "nothing", "word 3"], unknown="skip").shape == (2,)
         assert model.vectors(["nothing"], unknown="skip").shape == (0, 10)
@@ -377,6 +388,8 @@ class TestPromises:
             PILSA(**{"n_components": 5, **parameters}).fit(thesaurus)
 
     def test_nothing_to_learn(self):
+        with pytest.raises(ValueError, match=r"^thesaurus: has no entries"):
+            PILSA(1).fit(Thesaurus())
         with pytest.raises(ValueError, match="thesaurus: all tf-idf weights are zero"):
             PILSA(1).fit(Thesaurus(["a", "b"], ["e", "f"], {"synonym": np.ones((2, 2))}))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import semproj as sj
@@ -53,3 +54,29 @@ def test_a_score_must_be_a_number():
     stopping = sj.EarlyStopping(lambda model: float("nan"))
     with pytest.raises(ValueError, match="score: is not a number after sweep 1"):
         stopping(Progress(1, 0.0, lambda: None))
+
+
+def test_a_new_fit_begins_anew():
+    """It says when the second fit ends, and keeps a model of the second, as if it were the only one."""
+    counts = np.random.default_rng(0).poisson(0.3, (30, 20))
+    used, new = (sj.EarlyStopping(lambda model: -abs(model.n_iter_ - 4), patience=2) for _ in range(2))
+    sj.PLSA(3, max_iter=50, tol=0, callback=used).fit(counts)
+    for stopping in (used, new):
+        model = sj.PLSA(5, max_iter=50, tol=0, callback=stopping).fit(counts)
+        assert (model.n_iter_, stopping.best_.n_iter_, stopping.best_.n_components) == (6, 4, 5)
+    assert used.scores_ == new.scores_
+
+
+def test_sweeps_between_scores_begin_anew_too():
+    stopping = sj.EarlyStopping(lambda model: -model, every=3, patience=2)
+    for _ in range(2):
+        stopped = [sweep for sweep in range(1, 12) if stopping(Progress(sweep, 0.0, lambda sweep=sweep: sweep))]
+        assert (stopped[0], stopping.best_sweep_) == (9, 3)
+
+
+def test_a_fit_that_goes_on_keeps_the_best(tmp_path):
+    counts = np.random.default_rng(0).poisson(0.3, (30, 20))
+    stopping = sj.EarlyStopping(lambda model: -abs(model.n_iter_ - 2), patience=5)
+    model = sj.PLSA(3, max_iter=4, tol=0, callback=stopping, checkpoint=tmp_path / "state").fit(counts)
+    model.set_params(max_iter=50).fit(counts)
+    assert (model.n_iter_, stopping.best_sweep_, list(stopping.scores_)) == (7, 2, [1, 2, 3, 4, 5, 6, 7])

@@ -137,7 +137,8 @@ class TestAsTensor:
         ([[0], [1]], [1.0], (2, 0), ValueError, r"shape\[1\]: expected at least 1"),
         ([[0], [1]], [1.0], (2, 2.0), TypeError, r"shape\[1\]: expected an integer"),
         ([[0], [3]], [1.0], (2, 3), ValueError, r"coords\[1\]: index 3 is out of range for a dimension of 3"),
-        ([[-1], [0]], [1.0], (2, 3), ValueError, r"coords\[0\]: index -1 is out of range"),
+        ([[-1], [0]], [1.0], (2, 3), ValueError, r"coords\[0\]: expected 0 or more, got -1"),
+        ([[0, 1], [-2, -1]], [1.0, 2.0], None, ValueError, r"coords\[1\]: expected 0 or more, got -2"),
         (np.zeros((3, 0), int), [], None, ValueError, "shape: cannot be told"),
     ],
 )

@@ -407,3 +407,10 @@ def test_the_binding_checks_words_and_ranges():
 def test_progress(corpus, capsys):
     sj.WordByWord(model1_iter=2, hmm_iter=1, model1_tol=0.0, progress=True).fit(*corpus)
     assert "3/3" in capsys.readouterr().err
+
+
+def test_arrays_are_translated_to_arrays(corpus):
+    model = sj.WordByWord(model1_iter=1, hmm_iter=0).fit(*corpus)
+    rows = np.eye(3, model.n_features_in_)
+    assert isinstance(model.transform(sp.csr_array(rows)), sp.csr_array)
+    assert isinstance(model.transform(sp.csr_matrix(rows)), sp.csr_matrix)

@@ -17,11 +17,15 @@ def lower(character: str) -> str:
     return "i" if character == "\u0130" else character.lower()
 
 
-def words(document: str | bytes | Sequence[str], *, lowercase: bool = False, errors: str = "strict") -> list[str]:
+def words(
+    document: str | bytes | Sequence[str], *, lowercase: bool = False, nfc: bool = True, errors: str = "strict"
+) -> list[str]:
     if isinstance(document, (list, tuple)):
+        document = [unicodedata.normalize("NFC", token) for token in document] if nfc else document
         tokens = [_SURROGATE.sub("\ufffd", token) if errors == "replace" else token for token in document]
         return ["".join(map(lower, token)) if lowercase else token for token in tokens]
     text = document.decode("utf-8", errors) if isinstance(document, bytes) else document
+    text = unicodedata.normalize("NFC", text) if nfc else text
     result: list[list[str]] = []
     inside = False
     for character in text:
@@ -46,10 +50,11 @@ def count(
     min_count: int = 1,
     ngram_max: int = 1,
     lowercase: bool = False,
+    nfc: bool = True,
     errors: str = "strict",
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """The terms of the columns, their totals, and the dense matrix of counts."""
-    rows = [Counter(ngrams(words(d, lowercase=lowercase, errors=errors), ngram_max)) for d in documents]
+    rows = [Counter(ngrams(words(d, lowercase=lowercase, nfc=nfc, errors=errors), ngram_max)) for d in documents]
     total: Counter[str] = sum(rows, Counter())
     ordered = sorted(total, key=lambda term: (-total[term], term.encode()))[drop_top:][:max_features]
     terms = [term for term in ordered if total[term] >= min_count]

@@ -77,6 +77,8 @@ def _bptf(**options: Any) -> sj.BPTF:
 
 
 MODELS = {
+    "multi_counter": lambda: sj.MultiTermCounter(lowercase=True).fit([TEXTS, TEXTS[::-1]]),
+    "multi_counter_separate": lambda: sj.MultiTermCounter("separate", drop_top=1).fit([TEXTS, TEXTS[:4]]),
     "log_tfidf": lambda: sj.LogTfIdf().fit(_counts()),
     "tfidf": lambda: sj.TfIdf().fit(_counts()),
     "bm25": lambda: sj.BM25(k1=1.5, b=0.5).fit(_counts()),
@@ -114,6 +116,8 @@ def vectors(model: Any) -> np.ndarray:
     """What the model makes of the query."""
     if isinstance(model, sj.Encoder):
         return model.encode(QUERY)
+    if isinstance(model, sj.MultiTermCounter):
+        return np.hstack([rows.toarray() for rows in model.transform([QUERY, QUERY])])
     if isinstance(model, sj.NearestNeighborClassifier):
         labels = model.predict(sj.TermCounter().fit(TEXTS).transform(QUERY).toarray())
         return np.searchsorted(["fruit", "mood", "water"], labels)

@@ -72,10 +72,10 @@ def assert_same(counter: TermCounter, documents: list, **options: object) -> Non
 
 
 @settings(max_examples=300, deadline=None)
-@given(corpora, st.booleans(), st.integers(1, 4), st.sampled_from([1, 2, 5]))
-def test_equals_reference(documents: list, lowercase: bool, ngram_max: int, n_threads: int) -> None:
-    counter = TermCounter(lowercase=lowercase, ngram_range=(1, ngram_max), n_threads=n_threads)
-    options = {"lowercase": lowercase, "ngram_max": ngram_max}
+@given(corpora, st.booleans(), st.booleans(), st.integers(1, 4), st.sampled_from([1, 2, 5]))
+def test_equals_reference(documents: list, lowercase: bool, nfc: bool, ngram_max: int, n_threads: int) -> None:
+    counter = TermCounter(lowercase=lowercase, nfc=nfc, ngram_range=(1, ngram_max), n_threads=n_threads)
+    options = {"lowercase": lowercase, "nfc": nfc, "ngram_max": ngram_max}
     if not any(reference.words(document) for document in documents):
         with pytest.raises(ValueError, match="documents: empty vocabulary"):
             counter.fit(documents)
@@ -91,13 +91,16 @@ def test_any_bytes_with_replacement(documents: list[bytes], n_ascii: int) -> Non
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != _core.UNICODE_VERSION, reason="another version of Unicode")
-@pytest.mark.parametrize("lowercase", [False, True])
-@pytest.mark.parametrize("encode", [False, True])
-def test_every_character(lowercase: bool, encode: bool) -> None:
+@pytest.mark.parametrize(
+    ("lowercase", "nfc", "encode"),
+    [(False, False, False), (True, False, True), (False, True, True), (True, True, False)],
+)
+def test_every_character(lowercase: bool, nfc: bool, encode: bool) -> None:
     documents = ["".join(map(chr, range(start, start + 1024))) for start in range(0, 0x110000, 1024)]
     documents = [d + "".join(f" x{c}y" for c in d) for d in documents if not 0xD800 <= ord(d[0]) < 0xE000]
-    expected = [reference.words(d, lowercase=lowercase) for d in documents]
-    vocabulary = TermCounter(lowercase=lowercase).fit([d.encode() for d in documents] if encode else documents)
+    expected = [reference.words(d, lowercase=lowercase, nfc=nfc) for d in documents]
+    counter = TermCounter(lowercase=lowercase, nfc=nfc)
+    vocabulary = counter.fit([d.encode() for d in documents] if encode else documents)
     assert vocabulary.vocabulary_.keys() == {word for words in expected for word in words}
     assert vocabulary.n_tokens_ == sum(map(len, expected))
 

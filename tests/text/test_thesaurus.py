@@ -308,9 +308,13 @@ class TestLists:
             read_lists(tmp_path / "l", "antonym")
         assert message in str(error.value)
 
-    def test_an_empty_file_is_an_empty_thesaurus(self, tmp_path):
-        (tmp_path / "l").write_text("\n")
-        assert read_lists(tmp_path / "l", "antonym").entries == []
+    @pytest.mark.parametrize("content", ["", "\n \n"])
+    def test_an_empty_file_is_an_error(self, tmp_path, content):
+        (tmp_path / "l").write_text(content)
+        with pytest.raises(ValueError, match="l: is empty; expected a head and its words on each line"):
+            read_lists(tmp_path / "l", "antonym")
+        with pytest.raises(ValueError, match="l: is empty"):
+            read_table(tmp_path / "l")
 
 
 ADJECTIVES = """\

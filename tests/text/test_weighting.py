@@ -247,3 +247,13 @@ def test_import_stays_light(run_python):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("weighting", [*FUSED, CustomWeighting(lambda count, df, n, length: count)], ids=name)
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil"])
+def test_arrays_give_arrays_and_matrices_give_matrices(weighting, layout, counts):
+    array, matrix = (getattr(sp, f"{layout}_{kind}")(counts[0]) for kind in ("array", "matrix"))
+    assert isinstance(weighting.fit_transform(array), sp.csr_array)
+    assert isinstance(weighting.fit_transform(matrix), sp.csr_matrix)
+    assert isinstance(weighting.fit_transform(counts[0]), sp.csr_matrix)
+    assert same_bits(weighting.transform(array).toarray(), weighting.transform(matrix).toarray())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 import sys
 from importlib import metadata
@@ -9,6 +10,9 @@ from typing import Any
 
 from .. import _core
 from .resources import available_memory, available_threads
+
+log = logging.getLogger("semproj")
+log.addHandler(logging.NullHandler())  # whoever wants to read it adds another
 
 
 def show_config(*, quiet: bool = False) -> dict[str, Any]:

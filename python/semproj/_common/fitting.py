@@ -18,7 +18,8 @@ import numpy as np
 
 from .base import progress_bar
 from .checkpoint import Checkpoint
-from .resources import resolve_threads
+from .config import log
+from .resources import memory_for, resolve_threads
 from .types import Array
 from .validation import check_integer, check_real
 
@@ -30,11 +31,16 @@ class Sweeps(ABC):
 
     argument = "X"  # what values that are too large came from
     falls = False  # whether a lower objective is better
+    sized_by: tuple[str, ...] = ("n_components",)  # the parameters that the memory of a fit depends on
     lags = False  # whether `step` returns the objective from before its sweep, which is cheaper for some models
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What another fit must have in common with this one to go on from its checkpoint."""
+
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes that the fit takes at least, for arrays whose sizes parameters choose."""
 
     @abstractmethod
     def start(self, saved: State | None) -> None:
@@ -99,6 +105,12 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
     It is done after `max_iter` sweeps, when a sweep has improved the objective by less than `tol` times what it
     was, or when the callback says so. Objectives that lag are compared a sweep later.
     """
+    what = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in sweeps.sized_by)
+    with memory_for(what, sweeps.memory()):
+        _fit(estimator, sweeps, max_iter, tol)
+
+
+def _fit(estimator: Any, sweeps: Sweeps, max_iter: int, tol: float) -> None:
     name = type(estimator).__name__
     checkpoint = Checkpoint(estimator.checkpoint, lambda: {"class": name, **sweeps.identity()})
     done, objectives = 0, list[float]()
@@ -124,6 +136,7 @@ def fit_by_sweeps(estimator: Any, sweeps: Sweeps, *, max_iter: int, tol: float =
                 objectives.append(objective)
             bar.set_postfix(objective=f"{objective:.8g}", refresh=False)
             bar.update(1)
+            log.debug("%s: sweep %d, objective %.8g", name, done, objective)
             if estimator.checkpoint is not None and (done % estimator.checkpoint_every == 0 or done == max_iter):
                 save()
                 last_saved = done

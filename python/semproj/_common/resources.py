@@ -41,7 +41,7 @@ def available_threads() -> int:
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Turn an ``n_threads`` argument into a number: None means :func:`available_threads`.
+    """Turn an ``n_threads`` argument into a number: None and -1 mean :func:`available_threads`.
 
     >>> resolve_threads(3)
     3
@@ -49,10 +49,12 @@ def resolve_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return available_threads()
     if isinstance(n_threads, bool) or not isinstance(n_threads, Integral):
-        raise TypeError(f"n_threads: expected a positive integer or None, got {n_threads!r}")
+        raise TypeError(f"n_threads: expected a positive integer, -1 or None, got {n_threads!r}")
+    if n_threads == -1:
+        return available_threads()
     if n_threads < 1:
-        raise ValueError(f"n_threads: expected a positive integer or None, got {n_threads}")
-    return _bounded(int(n_threads), "n_threads", " or None")
+        raise ValueError(f"n_threads: expected a positive integer, -1 or None, got {n_threads}")
+    return _bounded(int(n_threads), "n_threads", ", -1 or None")
 
 
 def _bounded(count: int, name: str, alternative: str) -> int:
@@ -213,6 +215,18 @@ def available_memory() -> int:
 def half_of_memory() -> int:
     """Bytes that a solver may use if it is not told: half of :func:`available_memory`."""
     return available_memory() // 2
+
+
+@contextmanager
+def memory_for(what: str, n_bytes: int) -> Iterator[None]:
+    """Name what is too large: before it is begun, if it is more than there is, or when memory ends meanwhile."""
+    message = f"{what}: about {n_bytes / 2**30:.3g} GiB of memory are needed"
+    if n_bytes > (most := available_memory()):
+        raise MemoryError(f"{message}, this process may use {most / 2**30:.3g} GiB")
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"{message}, and the system gives no more: {error}") from error
 
 
 def _memory_limits() -> Iterator[int]:

@@ -55,6 +55,9 @@ class TopicSweeps(Sweeps):
     def identity(self) -> dict[str, Any]:
         return topic_identity(self.model, self.documents)
 
+    def memory(self) -> int:
+        return topic_memory(self.model, self.documents)
+
     def start(self, saved: State | None) -> None:
         words, self.theta = (
             first_parameters(self.model, self.documents)
@@ -128,6 +131,12 @@ def topic_identity(model: Any, documents: Documents, *parameters: str) -> dict[s
         "view_bounds": documents.view_bounds,
         "X": rows_identity(documents.counts),
     }
+
+
+def topic_memory(model: Any, documents: Documents) -> int:
+    """Bytes of two tables of the words, and of the mixtures of documents."""
+    rows, columns = documents.counts.shape
+    return 4 * int(model.n_components) * int(rows + 2 * columns)
 
 
 def first_parameters(model: Any, documents: Documents) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from .base import RowTransformer
 from .checkpoint import seed_identity
 from .fitting import check_loop_parameters
 from .layouts import ArrayLayouts, Numbers, layouts, numbers
+from .persistence import saveable
 from .resources import resolve_threads
 from .types import Array
 from .validation import (
@@ -146,6 +147,34 @@ class TopicModel(RowTransformer):
         check_loop_parameters(self)
 
 
+@saveable
+class TopicView(TopicModel):
+    """Folds in the documents of one language, by the words that it has in a model of several, which fits it."""
+
+    _arrays = layouts(word_topics_="f4 p k")
+    _scalars = numbers(n_features_in_="p")
+    view_starts_ = np.zeros(1, np.int64)
+
+    def __init__(self, alpha: float = 1.1, fold_in_iter: int = 10, n_threads: int | None = None) -> None:
+        self.alpha, self.fold_in_iter, self.n_threads = alpha, fold_in_iter, n_threads
+
+    def fit(self, X: Any, y: Any = None) -> TopicView:
+        """Raise TypeError: fit the model of all languages instead."""
+        raise TypeError("X: one language cannot be fitted alone; fit the model of all")
+
+    def _set(self, words: Array) -> TopicView:
+        self.word_topics_, self.n_features_in_ = words, len(words)
+        return self
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        return as_counts(super()._validated(X, reset))
+
+    def _check_parameters(self) -> None:
+        check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
+        check_integer(self.fold_in_iter, "fold_in_iter", low=1)
+        resolve_threads(self.n_threads)
+
+
 class AlignedTopicModel(TopicModel):
     """A topic model of several languages, whose documents are folded in one language at a time."""
 
@@ -209,6 +238,18 @@ class AlignedTopicModel(TopicModel):
         if self._separate or view is None:
             return self._top_words(names, k, number)
         return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
+
+    @property
+    def views_(self) -> list[TopicView]:
+        """For each language a model of its documents alone, for an :class:`Encoder`."""
+        check_is_fitted(self, "components_")
+        shared = not self._separate
+        n_views = len(self.view_words_) if shared else len(self.view_starts_)
+        bounds = [self._view_bounds(0 if shared else view) for view in range(n_views)]
+        return [
+            TopicView(self.alpha, self.fold_in_iter, self.n_threads)._set(self.word_topics_[begin:end])
+            for begin, end in bounds
+        ]
 
     def _restored(self) -> None:
         super()._restored()

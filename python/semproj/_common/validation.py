@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
@@ -110,6 +110,31 @@ def seed_key(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**31 - 1))
     raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
+
+
+def is_frame(x: Any) -> bool:
+    """Whether it is a table of pandas, polars or their like, over which Python iterates by columns."""
+    return hasattr(x, "columns") and len(getattr(x, "shape", ())) == 2
+
+
+def as_documents(documents: Any, name: str = "documents") -> Iterable[Any]:
+    """An iterable of documents. A frame with one column, or an array with one, is that column."""
+    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
+        what = f"iterable over raw text documents expected, got {type(documents).__name__}"
+        raise TypeError(f"{name}: {what}; write [text] for one text")
+    if isinstance(documents, (Mapping, set, frozenset)):
+        write = "its .values()" if isinstance(documents, Mapping) else "a list, which has an order"
+        what = f"expected an iterable of documents, got {type(documents).__name__}"
+        raise TypeError(f"{name}: {what}; write {write}")
+    table: Any = documents
+    frame = is_frame(table)
+    if not frame and not (isinstance(table, np.ndarray) and table.ndim == 2):
+        return documents
+    if table.shape[1] != 1:
+        write = "frame[name]" if frame else "array[:, number]"
+        raise ValueError(f"{name}: expected one column of documents, got {table.shape[1]}; write {write} for one")
+    column: Iterable[Any] = table[table.columns[0]] if frame else table[:, 0]
+    return column
 
 
 def as_csr(x: Any, name: str = "X", *, ranges: bool = True) -> Any:
@@ -320,10 +345,15 @@ def as_counts(x: Any, name: str = "X") -> Any:
     return x if x.has_sorted_indices else x.sorted_indices()
 
 
-def scipy_csr(rows: _core.Csr) -> sp.csr_matrix:
+def csr_kind(x: Any) -> Any:
+    """Of scipy's two classes of CSR the one whose kind `x` is: arrays give arrays, all else gives matrices."""
+    return sp.csr_array if isinstance(x, sp.sparray) else sp.csr_matrix
+
+
+def scipy_csr(rows: _core.Csr, kind: Any = sp.csr_matrix) -> Any:
     """What a kernel returned as a matrix with sorted indices, without a copy."""
     shape = (len(rows.indptr) - 1, rows.n_cols)
-    matrix = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
+    matrix = kind((rows.data, rows.indices, rows.indptr), shape=shape, copy=False)
     matrix.has_canonical_format = True
     return matrix
 

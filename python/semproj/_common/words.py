@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,8 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
     def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
         """The numbers of words, or of one word. Unknown words of a sequence may be skipped."""
         check_choice(unknown, "unknown", UNKNOWN)
+        if isinstance(words, (bytes, set, frozenset)) or not isinstance(words, Iterable):
+            raise TypeError(f"{name}: expected a word or a sequence of words, got {words!r}")
         places = []
         for word in [words] if isinstance(words, str) else words:
             place = find_word(self.vocabulary_, word)

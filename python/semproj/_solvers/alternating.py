@@ -58,6 +58,11 @@ class AlternatingSolves(Sweeps):
             **({} if self._weights is None else {"weights": rows_identity(self._as_entries())}),
         }
 
+    def memory(self) -> int:
+        """Vectors and whitened vectors of both sides; five squares while a solver is made beside the other."""
+        k, itemsize = int(self._model.n_components), int(self._X.dtype.itemsize)
+        return 2 * itemsize * k * int(sum(self._X.shape)) + 5 * 8 * k * k
+
     def start(self, saved: State | None) -> None:
         self._columns = self._first_columns()
         if saved is not None:

@@ -39,6 +39,7 @@ class ChainSweeps(Sweeps):
     """
 
     argument = "slices"
+    sized_by = ("n_components", "n_samples")
     lags = True
 
     def __init__(
@@ -54,6 +55,13 @@ class ChainSweeps(Sweeps):
 
     def identity(self) -> dict[str, Any]:
         return self._identity()
+
+    def memory(self) -> int:
+        """Draws: vectors, and the prior's square. A callback may end the fit before many of them are kept."""
+        model, d = self._model, int(self._model.n_components)
+        vectors = int(np.dtype(model.dtype).itemsize) * int(self._sampler.n_words) * d
+        draws = 1 if model.callback is not None else int(model.n_samples)
+        return (draws + 1) * (vectors + 8 * d * d)
 
     def start(self, saved: State | None) -> None:
         model, d = self._model, int(self._model.n_components)

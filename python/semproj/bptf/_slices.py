@@ -260,7 +260,9 @@ Slice = CosineSlice | ObservedSlice
 def check_list(slices: Any) -> None:
     """One or more things in a list."""
     if not isinstance(slices, (list, tuple)) or not slices:
-        raise TypeError("slices: expected a list of at least one sparse matrix or CosineSlice")
+        got = "none" if isinstance(slices, (list, tuple)) else type(slices).__name__
+        what = "of words by words, or CosineSlice"
+        raise TypeError(f"slices: expected a list of at least one sparse matrix {what}, got {got}")
 
 
 def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:

@@ -9,6 +9,7 @@ interrupt, however long the function takes.
 from __future__ import annotations
 
 import functools
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,10 @@ from typing import Any, NamedTuple
 
 import numba
 from numba.core.registry import CPUDispatcher
+
+# Where all loggers are set to DEBUG, Numba tells of every instruction. Its own level, if it has one, stays.
+if (_numba_log := logging.getLogger("numba")).level == logging.NOTSET:
+    _numba_log.setLevel(logging.WARNING)
 
 _SHORT, _LONG = 2e-3, 16e-3  # seconds that a piece of the work should take
 _PATIENCE = 0.5  # seconds to wait for threads that have been told to stop

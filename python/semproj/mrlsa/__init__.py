@@ -260,7 +260,11 @@ class MRLSA(_Relational):
             random_state=self.random_state,
             n_threads=self.n_threads,
             progress=self.progress,
-        ).fit(SparseTensor.from_slices(slices))
+        )
+        try:
+            tucker.fit(SparseTensor.from_slices(slices))
+        except MemoryError as error:
+            raise MemoryError(f"n_components={k}: {error}") from error
         return self._take(tucker, thesaurus, relations)
 
     @single_threaded_blas()

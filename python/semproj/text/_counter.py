@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -17,10 +16,11 @@ from sklearn.exceptions import NotFittedError
 from .. import _core
 from .._common.base import progress_bar
 from .._common.layouts import check_arrays, check_numbers, layouts, numbers
-from .._common.persistence import Persistent, check_strings
+from .._common.persistence import Persistent, check_strings, pack_strings
 from .._common.resources import resolve_threads
-from .._common.validation import scipy_csr
+from .._common.validation import as_documents, scipy_csr
 from ._documents import iter_batches
+from ._given import GivenTerms, given_terms
 
 Document: TypeAlias = "str | bytes | Sequence[str]"
 
@@ -49,6 +49,9 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
 
     Parameters
     ----------
+    vocabulary : sequence of str, mapping of str to int, or None, default None
+        The terms to count, in the order of their columns, or with their columns. `fit` then chooses none, and only
+        counts. None: `fit` learns them.
     drop_top : int, default 0
         Give this many of the most frequent terms no column.
     max_features : int or None, default None
@@ -59,6 +62,9 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         Count runs of 1 to n words, joined by a space.
     lowercase : bool, default False
         Map every character to lower case (one to one: U+0130 becomes "i").
+    nfc : bool, default True
+        Compose letters and marks (Unicode's Normalization Form C): "é" is the same letter whether it comes as one
+        character or as two.
     errors : {"strict", "replace"}, default "strict"
         Raise an error that names the document for invalid UTF-8 and lone surrogates, or read them as U+FFFD, which
         separates words.
@@ -78,7 +84,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     Notes
     -----
     A document is a str, UTF-8 bytes, or a list of str, whose elements are taken as words. Documents are read once,
-    in batches of a few megabytes: any iterable will do.
+    in batches of a few megabytes: any iterable will do, and so will a frame (of pandas or polars) with one column.
 
     Examples
     --------
@@ -101,17 +107,20 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def __init__(
         self,
         *,
+        vocabulary: Iterable[str] | Mapping[str, int] | None = None,
         drop_top: int = 0,
         max_features: int | None = None,
         min_count: int = 1,
         ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = False,
+        nfc: bool = True,
         errors: Literal["strict", "replace"] = "strict",
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.vocabulary = vocabulary
         self.drop_top, self.max_features, self.min_count = drop_top, max_features, min_count
-        self.ngram_range, self.lowercase, self.errors = ngram_range, lowercase, errors
+        self.ngram_range, self.lowercase, self.nfc, self.errors = ngram_range, lowercase, nfc, errors
         self.n_threads, self.progress = n_threads, progress
 
     def fit(self, documents: Iterable[Document], y: object = None) -> TermCounter:
@@ -151,10 +160,18 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """Return the terms in the order of their columns; `input_features` is ignored."""
         return np.array(self._fitted().term_list(), dtype=object)
 
-    @cached_property
+    @property
     def vocabulary_(self) -> dict[str, int]:
-        terms = self._fitted().term_list()
-        return dict(zip(terms, range(len(terms)), strict=True))
+        columns: dict[str, int] | None = self.__dict__.get("_columns")
+        if columns is None:
+            columns = self._columns = {term: i for i, term in enumerate(self._fitted().term_list())}
+        return columns
+
+    @vocabulary_.setter
+    def vocabulary_(self, value: object) -> None:
+        raise AttributeError(
+            "vocabulary_: is set by fit; for terms of your own, write TermCounter(vocabulary=...)"
+        )
 
     def _fitted(self) -> _core.Vocabulary:
         vocabulary: _core.Vocabulary | None = self.__dict__.get("_vocabulary")
@@ -179,15 +196,36 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             _integer("max_features", self.max_features, 1)
         _integer("min_count", self.min_count, 1)
         self._options()
+        if self.vocabulary is not None:
+            self._given_vocabulary()
+
+    def _given_vocabulary(self) -> _core.Vocabulary:
+        """The terms of the parameter, checked."""
+        for name, default in (("drop_top", 0), ("max_features", None), ("min_count", 1)):
+            if getattr(self, name) != default:
+                raise ValueError(f"{name}: chooses terms, but vocabulary has them; expected {default}")
+        terms = given_terms(self.vocabulary)
+        vocabulary = _core.Vocabulary(*pack_strings(terms))
+        found = vocabulary.count([[term] for term in terms], **self._options(), first_document_number=0)
+        rows = np.repeat(np.arange(len(terms)), np.diff(found.indptr))
+        if len(unread := np.setdiff1d(np.arange(len(terms)), rows[found.indices == rows])):
+            how = f"lowercase={self.lowercase} and nfc={self.nfc}"
+            raise ValueError(f"vocabulary: no text has {terms[unread[0]]!r} as it is read here, with {how}")
+        return vocabulary
 
     def _reading(self) -> dict[str, Any]:
         """Return the options that say how text becomes words."""
-        return {"lowercase": bool(self.lowercase), "errors_replace": self.errors == "replace"}
+        return {
+            "lowercase": bool(self.lowercase),
+            "nfc": bool(self.nfc),
+            "errors_replace": self.errors == "replace",
+        }
 
     def _session(self, *, keep_rows: bool, vocabulary: _core.Vocabulary | None) -> _core.CountSession:
         return _core.CountSession(**self._options(), keep_rows=keep_rows, vocabulary=vocabulary)
 
-    def _feed(self, session: _core.CountSession, documents: Iterable[Document]) -> None:
+    def _feed(self, session: _core.CountSession | GivenTerms, documents: Iterable[Document]) -> None:
+        documents = as_documents(documents)
         number, total = 0, len(documents) if isinstance(documents, Sized) else None
         with progress_bar(self.progress, type(self).__name__, total, " documents", unit_scale=True) as bar:
             for batch in iter_batches(documents):
@@ -197,11 +235,16 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
 
     def _learn(
         self, sources: Sequence[Iterable[Document]], keep_rows: bool
-    ) -> tuple[_core.CountSession, list[int]]:
+    ) -> tuple[_core.CountSession | GivenTerms, list[int]]:
         """Fit on all sources together; also return how many documents there were after each of them."""
         self._check_parameters()
         drop_top, max_features, min_count = self.drop_top, self.max_features, self.min_count
-        session = self._session(keep_rows=keep_rows, vocabulary=None)
+        session: _core.CountSession | GivenTerms
+        if self.vocabulary is None:
+            session = self._session(keep_rows=keep_rows, vocabulary=None)
+        else:
+            given = self._given_vocabulary()
+            session = GivenTerms(given, lambda: self._session(keep_rows=True, vocabulary=given), keep_rows)
         ends = []
         for i, documents in enumerate(sources):
             with naming_view(i) if len(sources) > 1 else nullcontext():
@@ -218,7 +261,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def _adopt(
         self, vocabulary: _core.Vocabulary, counts: npt.NDArray[np.int64], n_documents: int, n_tokens: int
     ) -> None:
-        self.__dict__.pop("vocabulary_", None)
+        self.__dict__.pop("_columns", None)
         self._vocabulary, self.term_counts_ = vocabulary, counts
         self.n_documents_, self.n_tokens_ = n_documents, n_tokens
 
@@ -226,6 +269,14 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """Count one batch, for an encoder."""
         options = self._options()
         return scipy_csr(self._fitted().count(batch, **options, first_document_number=first_document_number))
+
+    @classmethod
+    def _blank(cls, **parameters: Any) -> TermCounter:
+        return cls(**{"nfc": False, **parameters})  # files of 0.1.0 do not have it
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        given = None if self.vocabulary is None else given_terms(self.vocabulary)
+        return {**super()._get_parameters_to_save(), "vocabulary": given}
 
     def _get_state(self) -> dict[str, npt.NDArray[Any]]:
         terms = self._fitted()
@@ -242,11 +293,13 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         check_strings(terms, offsets)
         if len(counts) != len(vocabulary):
             raise ValueError(f"term_counts: expected {len(vocabulary)}, got {len(counts)}")
+        if self.vocabulary is not None and given_terms(self.vocabulary) != vocabulary.term_list():
+            raise ValueError("terms: expected those of the vocabulary")
         self._adopt(vocabulary, counts, scalars["n_documents_"], scalars["n_tokens_"])
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("vocabulary_", None)
+        state.pop("_columns", None)
         if state.pop("_vocabulary", None) is not None:
             state["_saved"] = (self._get_state(), self._get_scalars())
         return state

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._common.files import PathLike, numbered_lines, where_undecodable
+from .._common.validation import as_documents
 
 
 def read_lines(path: PathLike, *, errors: str = "strict") -> Iterator[str]:
@@ -79,7 +80,7 @@ def iter_batches(
     Parameters
     ----------
     documents : iterable
-        Texts or lists of tokens.
+        Texts or lists of tokens. A frame (of pandas or polars) with one column is that column.
     max_characters : int, default 2**24
         A batch ends with the document that reaches this number; a token of a list counts as 8.
     max_documents : int, default 2**16
@@ -96,8 +97,7 @@ def iter_batches(
     >>> list(iter_batches(["a", "bc", "def", "g"], max_characters=3))
     [['a', 'bc'], ['def'], ['g']]
     """
-    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
-        raise TypeError(f"documents: iterable over raw text documents expected, got {type(documents).__name__}")
+    documents = as_documents(documents)
     iterator = iter(documents)
     while batch := _take_batch(iterator, documents, max_characters, max_documents):
         yield batch

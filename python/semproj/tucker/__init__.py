@@ -247,6 +247,7 @@ class _TuckerSweeps(Sweeps):
     """Sweeps of HOOI over the indices that have entries; none where nothing is compressed."""
 
     argument = "tensor"
+    sized_by = ("ranks",)
 
     def __init__(self, model: Tucker, tensor: SparseTensor, ranks: tuple[int, ...], squares: float) -> None:
         self._model, self._tensor, self._ranks, self._squares = model, tensor, ranks, squares
@@ -263,6 +264,11 @@ class _TuckerSweeps(Sweeps):
             "random_state": seed_identity(self._model.random_state),
             "tensor": [list(tensor.shape), checksum(tensor.coords), checksum(tensor.values)],
         }
+
+    def memory(self) -> int:
+        """The core and the factors."""
+        tables = (size * rank for size, rank in zip(self._tensor.shape, self._ranks, strict=True))
+        return self._tensor.dtype.itemsize * (prod(self._ranks) + sum(tables))
 
     def start(self, saved: State | None) -> None:
         threads, key = resolve_threads(self._model.n_threads), seed_key(self._model.random_state)
