@@ -16,6 +16,7 @@ from .checkpoint import seed_identity
 from .fitting import check_loop_parameters
 from .layouts import ArrayLayouts, Numbers, layouts, numbers
 from .resources import resolve_threads
+from .topic_starts import STARTS
 from .types import Array
 from .validation import (
     aligned_views,
@@ -29,6 +30,7 @@ from .validation import (
 )
 
 _MOST_PRIOR = 1e6  # float32 has room for it
+_TOL_FROM_AFAR = 1e-5  # the first sweeps of a start without structure gain little
 
 
 class TopicModel(RowTransformer):
@@ -45,8 +47,11 @@ class TopicModel(RowTransformer):
     alpha: float
     beta: float
     init: str
+    tol: float | None
     fold_in_iter: int
     random_state: Any
+
+    _tol_from_clusters = 1e-3  # more sweeps make topics less coherent, and no better for new documents
 
     word_topics_: Array
     view_starts_: Array
@@ -57,6 +62,12 @@ class TopicModel(RowTransformer):
     def components_(self) -> Array:  # type: ignore[override]
         """Topics as rows, of shape (n_components, n_features): the transpose of ``word_topics_``."""
         return self.word_topics_.T
+
+    @property
+    def _chosen_tol(self) -> float:
+        if self.tol is not None:
+            return self.tol
+        return self._tol_from_clusters if self.init == "clusters" else _TOL_FROM_AFAR
 
     def _restored(self) -> None:
         starts, vocabulary = self.view_starts_, getattr(self, "vocabulary", "shared")
@@ -140,10 +151,10 @@ class TopicModel(RowTransformer):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
         check_real(self.beta, "beta", low=1, high=_MOST_PRIOR)
-        check_choice(self.init, "init", ("frequency", "random"))
+        check_choice(self.init, "init", STARTS)
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         seed_identity(self.random_state)  # whether it is one
-        check_loop_parameters(self)
+        check_loop_parameters(self, tol=self._chosen_tol)
 
 
 class AlignedTopicModel(TopicModel):
@@ -153,6 +164,8 @@ class AlignedTopicModel(TopicModel):
 
     vocabulary: str
     view_words_: Array
+
+    _tol_from_clusters = 1e-4  # more sweeps still find a few more translations
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then fold each language's documents in: ``[transform(x, view=i) for i, x in enumerate(X)]``."""
