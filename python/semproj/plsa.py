@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -142,15 +143,45 @@ class PLSA(TopicModel):
         return objective_of(self, self._documents(X, reset=False))
 
     def perplexity(self, X: Any) -> float:
-        """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.
+        """How many equal words would be as hard to predict by the other half of a document: lower is better.
+
+        ``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, where p is by the topics of that half of the document in
+        which the token is not, as ``transform`` finds them. So topics that only repeat what they were given do not
+        help: choose models by it, on documents that they were not fitted on.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            Tokens of probability zero, which a model with beta = 1 may have, are left out of both sums.
+
+        Notes
+        -----
+        Each token goes to one of the halves by a coin, which depends on its row and its column alone: all models
+        see the same halves. Of more than 64 tokens of a word, the others are halved; what is left of a fraction
+        goes to one half, by a coin. Words that no topic has, which there may be with beta = 1, are left out; a
+        word that the topics found exclude counts as one of probability 1e-30.
+        """
+        return math.exp(-self.score(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the logarithm of the perplexity: higher is better, as model selection wants it.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
         """
         check_is_fitted(self, "components_")
-        return self._perplexity(self._validated(X, reset=False))
+        return self._completion(self._validated(X, reset=False))
+
+    def fitted_perplexity(self, X: Any) -> float:
+        """Perplexity by mixtures that have seen the words: it falls with more topics, whatever they are worth.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            Tokens of probability zero, which a model with beta = 1 may have, are left out.
+        """
+        check_is_fitted(self, "components_")
+        return math.exp(-self._fitted_likelihood(self._validated(X, reset=False)))
 
     def top_words(self, names: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic, with their probabilities.

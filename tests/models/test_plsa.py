@@ -270,8 +270,8 @@ class TestPerplexity:
     @pytest.mark.parametrize("n_iter", [1, 10])
     def test_is_the_reference(self, n_iter):
         model, new = make(fold_in_iter=n_iter).fit(corpus()), corpus(seed=7)
-        expected = reference.perplexity(dense(new), model.components_.astype(np.float64), 1.1, n_iter)
-        assert model.perplexity(new) == pytest.approx(expected, rel=1e-5)
+        expected = reference.fitted_perplexity(dense(new), model.components_.astype(np.float64), 1.1, n_iter)
+        assert model.fitted_perplexity(new) == pytest.approx(expected, rel=1e-5)
 
     def test_of_one_topic(self):
         """exp of the cross entropy of the words, whatever the documents."""
