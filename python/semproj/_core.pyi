@@ -154,6 +154,26 @@ class Vocabulary(metaclass=_Pybind11Type):
         n_threads: int,
     ) -> WordSequences: ...
 
+class WindowSums(_Result):
+    @property
+    def windows(self) -> int: ...
+    @property
+    def words(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def pairs(self) -> npt.NDArray[np.int64]: ...
+
+def count_windows(
+    starts: _Array,
+    ids: _Array,
+    partner_starts: _Array,
+    partners: _Array,
+    slots: _Array,
+    n_pairs: int,
+    width: int,
+    forget_repeats: bool,
+    n_threads: int,
+) -> WindowSums: ...
+
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
         self,
