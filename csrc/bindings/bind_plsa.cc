@@ -45,6 +45,13 @@ TokenSums likelihood(const CsrArgument& x, const TopicWords& words, const py::ar
   return token_likelihood(documents, words, view, n_threads, active_isa());
 }
 
+TokenSums completion(const CsrArgument& x, const TopicWords& words, double alpha, int64_t iterations,
+                     uint64_t key, int n_threads) {
+  const auto documents = topic_documents(x, words.n_words());
+  const ReleaseGil release;
+  return document_completion(documents, words, alpha, iterations, key, n_threads, active_isa());
+}
+
 }  // namespace
 
 void register_plsa(py::module_& m) {
@@ -83,6 +90,8 @@ void register_plsa(py::module_& m) {
         py::arg("out"), py::arg("n_threads"));
   m.def("token_likelihood", &likelihood, py::arg("x"), py::arg("words"), py::arg("theta"),
         py::arg("n_threads"));
+  m.def("document_completion", &completion, py::arg("x"), py::arg("words"), py::arg("alpha"),
+        py::arg("iterations"), py::arg("key"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, m) {
   register_rowsolve(m);
   register_tall(m);
   register_text(m);
+  register_windows(m);
   register_spgemm(m);
   register_alignment(m);
   register_bptf_graph(m);

@@ -156,6 +156,26 @@ class Vocabulary(metaclass=_Pybind11Type):
         nfc: bool = False,
     ) -> WordSequences: ...
 
+class WindowSums(_Result):
+    @property
+    def windows(self) -> int: ...
+    @property
+    def words(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def pairs(self) -> npt.NDArray[np.int64]: ...
+
+def count_windows(
+    starts: _Array,
+    ids: _Array,
+    partner_starts: _Array,
+    partners: _Array,
+    slots: _Array,
+    n_pairs: int,
+    width: int,
+    forget_repeats: bool,
+    n_threads: int,
+) -> WindowSums: ...
+
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
         self,
@@ -344,6 +364,9 @@ def plsa_sweep(
 ) -> TopicObjective: ...
 def fold_in(x: Csr, words: TopicWords, alpha: float, iterations: int, out: _Array, n_threads: int) -> None: ...
 def token_likelihood(x: Csr, words: TopicWords, theta: _Array, n_threads: int) -> TokenSums: ...
+def document_completion(
+    x: Csr, words: TopicWords, alpha: float, iterations: int, key: int, n_threads: int
+) -> TokenSums: ...
 
 class Coupling(metaclass=_Pybind11Type):
     def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int) -> None: ...

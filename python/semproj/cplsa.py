@@ -101,7 +101,7 @@ callback, random_state, n_threads, progress
     >>> import numpy as np, semproj as sj
     >>> english = np.array([[4, 1, 0], [3, 2, 0], [0, 0, 5], [0, 1, 4]])
     >>> spanish = np.array([[9, 7, 0, 0], [8, 4, 0, 0], [0, 0, 6, 8], [0, 0, 9, 6]])
-    >>> model = sj.CPLSA(n_components=2, vocabulary="separate", init="random", random_state=0)
+    >>> model = sj.CPLSA(n_components=2, vocabulary="separate", random_state=0)
     >>> model = model.fit([english, spanish])
     >>> [[word for word, _ in topic] for topic in model.top_words(["cat", "pet", "sky"], k=1, view=0)]
     [['cat'], ['sky']]
@@ -125,9 +125,9 @@ callback, random_state, n_threads, progress
         vocabulary: str = "shared",
         alpha: float = 1.1,
         beta: float = 1.01,
-        init: str = "frequency",
+        init: str = "clusters",
         max_iter: int = 100,
-        tol: float = 1e-5,
+        tol: float | None = None,
         fold_in_iter: int = 10,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 1,
@@ -157,7 +157,7 @@ callback, random_state, n_threads, progress
         self._check_parameters()
         documents = self._documents(self._views(X))
         self.__dict__.pop("view_words_", None)  # of a fit before, with a shared vocabulary
-        fit_by_sweeps(self, _CoupledSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
+        fit_by_sweeps(self, _CoupledSweeps(self, documents), max_iter=self.max_iter, tol=self._chosen_tol)
         last = _report(self.gaps_, self.converged_)
         self._warn_if_short([*self.projection_, last], stacklevel=4)
         return self

@@ -31,7 +31,9 @@ class JPLSA(AlignedTopicModel):
         own columns and a topic has a distribution over each (Yih and others 2011, Mimno and others 2009).
     n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, callback, \
 random_state, n_threads, progress
-        As in :class:`semproj.PLSA`. The words of separate vocabularies are dealt to topics each by itself.
+        As in :class:`semproj.PLSA`, but for a `tol` of None, which is 1e-4 from clusters: more sweeps still find a
+        few more translations. The words of separate vocabularies are dealt to topics each by itself, and groups of
+        documents are clustered as one.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ random_state, n_threads, progress
     >>> import numpy as np, semproj as sj
     >>> english = np.array([[4, 1, 0], [3, 2, 0], [0, 0, 5], [0, 1, 4]])
     >>> spanish = np.array([[2, 3, 0, 0], [3, 2, 0, 0], [0, 0, 1, 4], [0, 0, 3, 1]])
-    >>> model = sj.JPLSA(n_components=2, vocabulary="separate", init="random", random_state=0)
+    >>> model = sj.JPLSA(n_components=2, vocabulary="separate", random_state=0)
     >>> model = model.fit([english, spanish])
     >>> bool((model.transform(english, view=0).argmax(1) == model.transform(spanish, view=1).argmax(1)).all())
     True
@@ -63,9 +65,9 @@ random_state, n_threads, progress
         vocabulary: str = "shared",
         alpha: float = 1.1,
         beta: float = 1.01,
-        init: str = "frequency",
+        init: str = "clusters",
         max_iter: int = 100,
-        tol: float = 1e-5,
+        tol: float | None = None,
         fold_in_iter: int = 10,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 1,
@@ -93,7 +95,7 @@ random_state, n_threads, progress
         self._check_parameters()
         documents = _joined(self._views(X), separate=self._separate)
         self.__dict__.pop("view_words_", None)  # of a fit before, with a shared vocabulary
-        fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
+        fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self._chosen_tol)
         return self
 
     def objective(self, X: Sequence[Any]) -> float:

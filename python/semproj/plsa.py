@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,21 +33,26 @@ class PLSA(TopicModel):
         Topics.
     alpha, beta : float, at least 1, default 1.1 and 1.01
         Priors of a document's topics and of a topic's words. With 1 there is no prior.
-    init : {"frequency", "random"}, default "frequency"
-        "frequency" is the paper's: each word begins in one topic. Words in the order of falling frequency are
-        dealt to topics in blocks of equal numbers of tokens. "random" spreads each word over all topics, by a
-        draw from a uniform Dirichlet distribution. All documents begin with all topics alike.
+    init : {"clusters", "random", "frequency"}, default "clusters"
+        "clusters": each topic begins with the words of a cluster of documents (k-means of log tf-idf rows, in a
+        space of up to 200 dimensions; of at most 10,000 documents, or 50 for each topic). It takes the fewest
+        sweeps and gives the best topics. "random" spreads each word over all topics, by a draw from a uniform
+        Dirichlet distribution. "frequency" is the papers': each word begins in one topic, and words by
+        falling frequency are dealt to topics in blocks of equal numbers of tokens; it takes many sweeps. All
+        documents begin with all topics alike.
     max_iter : int, default 100
         Sweeps over all documents.
-    tol : float, default 1e-5
+    tol : float or None, default None
         Stop when a sweep improves the objective by less than this part of it. 0: never. The next sweep finds that
-        out, so it is still done.
+        out, so it is still done. None: 1e-3 from clusters, after which topics tend to become less coherent; 1e-5
+        from other starts, whose first sweeps gain little.
     fold_in_iter : int, default 10
-        EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011.
+        EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011. Take 1 to find translations, or
+        other documents, by their mixtures; 10 to read the mixtures or to predict words.
     checkpoint, checkpoint_every, callback
         A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
     random_state : int, numpy generator or None
-        Of ``init="random"``.
+        Of clusters and random starts. None: another fit each time.
     n_threads : int or None
     progress : bool, default False
         Show a progress bar.
@@ -79,7 +85,7 @@ class PLSA(TopicModel):
     >>> texts = ["bank money loan", "money bank bank", "river water bank", "water river river", "loan money"]
     >>> counter = sj.TermCounter()
     >>> X = counter.fit_transform(texts)
-    >>> model = sj.PLSA(n_components=2, init="random", random_state=0).fit(X)
+    >>> model = sj.PLSA(n_components=2, random_state=0).fit(X)
     >>> [[word for word, probability in topic] for topic in model.top_words(counter.get_feature_names_out(), 2)]
     [['bank', 'money'], ['river', 'water']]
     >>> model.transform(X).argmax(axis=1).tolist()
@@ -94,9 +100,9 @@ class PLSA(TopicModel):
         *,
         alpha: float = 1.1,
         beta: float = 1.01,
-        init: str = "frequency",
+        init: str = "clusters",
         max_iter: int = 100,
-        tol: float = 1e-5,
+        tol: float | None = None,
         fold_in_iter: int = 10,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 1,
@@ -122,7 +128,7 @@ class PLSA(TopicModel):
         """
         self._check_parameters()
         documents = self._documents(X, reset=True)
-        fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self.tol)
+        fit_by_sweeps(self, TopicSweeps(self, documents), max_iter=self.max_iter, tol=self._chosen_tol)
         return self
 
     def objective(self, X: Any) -> float:
@@ -137,15 +143,45 @@ class PLSA(TopicModel):
         return objective_of(self, self._documents(X, reset=False))
 
     def perplexity(self, X: Any) -> float:
-        """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.
+        """How many equal words would be as hard to predict by the other half of a document: lower is better.
+
+        ``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, where p is by the topics of that half of the document in
+        which the token is not, as ``transform`` finds them. So topics that only repeat what they were given do not
+        help: choose models by it, on documents that they were not fitted on.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            Tokens of probability zero, which a model with beta = 1 may have, are left out of both sums.
+
+        Notes
+        -----
+        Each token goes to one of the halves by a coin, which depends on its row and its column alone: all models
+        see the same halves. Of more than 64 tokens of a word, the others are halved; what is left of a fraction
+        goes to one half, by a coin. Words that no topic has, which there may be with beta = 1, are left out; a
+        word that the topics found exclude counts as one of probability 1e-30.
+        """
+        return math.exp(-self.score(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the logarithm of the perplexity: higher is better, as model selection wants it.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
         """
         check_is_fitted(self, "components_")
-        return self._perplexity(self._validated(X, reset=False))
+        return self._completion(self._validated(X, reset=False))
+
+    def fitted_perplexity(self, X: Any) -> float:
+        """Perplexity by mixtures that have seen the words: it falls with more topics, whatever they are worth.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            Tokens of probability zero, which a model with beta = 1 may have, are left out.
+        """
+        check_is_fitted(self, "components_")
+        return math.exp(-self._fitted_likelihood(self._validated(X, reset=False)))
 
     def top_words(self, names: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic, with their probabilities.

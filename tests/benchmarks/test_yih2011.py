@@ -103,7 +103,14 @@ class TestFoldingIn:
         monkeypatch.setattr(sj.metrics, "mrr", lambda *vectors, metric: next(calls))
         fitted = topic_methods(recipe)["JPLSA"].fit(space, 4, None)
         assert fitted.note == "20 sweeps"
-        twenty = sj.JPLSA(4, vocabulary=recipe.vocabulary, max_iter=20, tol=0, fold_in_iter=recipe.fold_in_iter)
+        twenty = sj.JPLSA(
+            4,
+            vocabulary=recipe.vocabulary,
+            init="frequency",
+            max_iter=20,
+            tol=0,
+            fold_in_iter=recipe.fold_in_iter,
+        )
         twenty.fit(FoldIn(space, recipe).views())
         assert fitted.project.model.word_topics_.tobytes() == twenty.word_topics_.tobytes()
         assert next(calls, None) is None, "three looks without a better one end it"

@@ -173,3 +173,18 @@ TEST(projections_agree_as_asked) {
     }
   }
 }
+
+TEST(completion_scores_each_token_once) {
+  // With one topic all mixtures are alike, so halves have what the whole has.
+  const Corpus corpus(60, 40);
+  const auto phi = some_words(40, 1);
+  const TopicWords words = words_of(phi, 40, 1);
+  const std::vector<float> ones(60, 1.0f);
+  for (const Isa isa : supported_isas()) {
+    const TokenSums whole =
+        token_likelihood(corpus.view(), words, MatrixView<const float>{ones.data(), 60, 1, 1}, 2, isa);
+    const TokenSums halves = document_completion(corpus.view(), words, 1.1, 3, 5, 2, isa);
+    CHECK_NEAR(halves.mass, whole.mass, 1e-4);
+    CHECK_NEAR(halves.log_likelihood, whole.log_likelihood, 1e-3);
+  }
+}

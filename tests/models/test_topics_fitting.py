@@ -26,6 +26,7 @@ from tests.support.topics import (
 )
 
 CLASSES = [PLSA, JPLSA, CPLSA]
+CLUSTERS = {"init": "clusters", "random_state": 5}
 
 
 def rows_of(X):
@@ -41,7 +42,9 @@ def transformed(model, X):
 
 @pytest.mark.parametrize("cls", CLASSES)
 class TestResults:
-    @pytest.mark.parametrize("options", [{}, {"n_components": 37}, {"init": "random", "random_state": 5}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{}, {"n_components": 37}, {"init": "random", "random_state": 5}, CLUSTERS], ids=str
+    )
     def test_any_number_of_threads(self, cls, options):
         X = data_of(cls, n=300)
         models = [make(cls, n_threads=n, **options).fit(X) for n in (1, 2, 5)]
@@ -230,7 +233,7 @@ def test_mixtures_of_pairs_are_there_once(run_python):
         import numpy as np, scipy.sparse as sp, semproj as sj
         n = 100_000
         X = sp.csr_matrix((np.ones(n, np.float32), np.arange(n) % 50, np.arange(n + 1)), (n, 50))
-        make = lambda k: sj.CPLSA(k, coupling=1.0, max_iter=1, tol=0)
+        make = lambda k: sj.CPLSA(k, coupling=1.0, init="frequency", max_iter=1, tol=0)
         make(2).fit([X, X])
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         before = peak()
@@ -293,7 +296,7 @@ PARAMETERS = [
     ({"max_iter": 1.5}, TypeError),
     ({"tol": -1e-9}, ValueError),
     ({"tol": np.nan}, ValueError),
-    ({"tol": None}, TypeError),
+    ({"tol": "1e-3"}, TypeError),
     ({"fold_in_iter": 0}, ValueError),
     ({"fold_in_iter": 1.5}, TypeError),
     ({"checkpoint": 3}, TypeError),

@@ -13,6 +13,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
+from tests.reference.philox import philox
+
 Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -128,8 +130,28 @@ def fold_in(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> n
     return theta
 
 
-def perplexity(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> float:
+def fitted_perplexity(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> float:
     return float(np.exp(-log_likelihood(counts, fold_in(counts, phi, alpha, n_iter), phi) / counts.sum()))
+
+
+def halves(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens by coins of (document, word): up to 64 one by one, the others by half; a fraction as one token."""
+    first = np.zeros_like(counts)
+    for d, w in zip(*counts.nonzero(), strict=True):
+        a, b, c, _ = philox(0, (int(w), int(d), 0, 0))
+        coins = ((a << 32) | b).to_bytes(8, "little")
+        whole = int(counts[d, w])
+        tossed = min(whole, 64)
+        heads = sum(coins[i // 8] >> (i % 8) & 1 for i in range(tossed))
+        first[d, w] = (whole - tossed) / 2 + heads + (c & 1) * (counts[d, w] - whole)
+    return first, counts - first
+
+
+def perplexity(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter: int) -> float:
+    """Each half by the mixtures of the other."""
+    parts = halves(counts)
+    found = [log_likelihood(a, fold_in(b, phi, alpha, n_iter), phi) for a, b in (parts, parts[::-1])]
+    return float(np.exp(-sum(found) / counts.sum()))
 
 
 def tilted(theta: Pair, counts: Pair, dual: np.ndarray) -> Pair:

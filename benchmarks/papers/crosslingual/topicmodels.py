@@ -75,6 +75,7 @@ def _fitted(cls: type, space: CountSpace, recipe: TopicRecipe, topics: int, **op
     cls(
         topics,
         vocabulary=recipe.vocabulary,
+        init="frequency",
         fold_in_iter=recipe.fold_in_iter,
         max_iter=MAX_SWEEPS,
         tol=0.0,

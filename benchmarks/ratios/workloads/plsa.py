@@ -60,6 +60,7 @@ def our_sweeps(name: str, X: Any, k: int, threads: int, n_sweeps: int = SWEEPS) 
         k,
         alpha=ALPHA,
         beta=BETA,
+        init="frequency",
         max_iter=n_sweeps,
         tol=0.0,
         callback=lambda progress: clock.mark(),
@@ -246,7 +247,9 @@ def fold_in(options: Options, counts: csr_matrix, source: str, k: int, n_new: in
     import semproj as sj
 
     known, new = counts[:-n_new], counts[-n_new:].tocsr()
-    model = sj.PLSA(k, alpha=ALPHA, beta=BETA, max_iter=TRAINED, tol=0.0, fold_in_iter=FOLD_IN).fit(known)
+    model = sj.PLSA(
+        k, alpha=ALPHA, beta=BETA, init="frequency", max_iter=TRAINED, tol=0.0, fold_in_iter=FOLD_IN
+    ).fit(known)
     rows = csr_matrix((new.data.astype(np.float32), new.indices, new.indptr), shape=new.shape)
     topics: dict[str, np.ndarray] = {OURS: model.components_}
 

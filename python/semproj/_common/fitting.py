@@ -194,11 +194,11 @@ def has_converged(objectives: list[float], tol: float, *, falls: bool = False) -
     return (before - after if falls else after - before) < tol * abs(before)
 
 
-def check_loop_parameters(estimator: Any) -> None:
-    """The parameters that all iterative estimators have."""
+def check_loop_parameters(estimator: Any, *, tol: float | None = None) -> None:
+    """The parameters that all iterative estimators have. Some choose a `tol` where it is None."""
     if hasattr(estimator, "max_iter"):
         check_integer(estimator.max_iter, "max_iter", low=1)
-        check_real(estimator.tol, "tol", low=0)
+        check_real(estimator.tol if tol is None else tol, "tol", low=0)
     if not isinstance(estimator.checkpoint, (str, os.PathLike, type(None))):
         raise TypeError(f"checkpoint: expected a path or None, got {estimator.checkpoint!r}")
     check_integer(estimator.checkpoint_every, "checkpoint_every", low=1)

@@ -1,9 +1,8 @@
-"""What the fits of topic models share: documents side by side, where topics start, and the sweeps of PLSA."""
+"""What the fits of topic models share: documents side by side, parameters, and the sweeps of PLSA."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from .. import _core
 from .checkpoint import check_state, rows_identity, seed_identity
 from .fitting import State, Sweeps
 from .resources import resolve_threads
+from .topic_starts import first_words
 from .types import Array
-from .validation import core_csr, seed_key
-
-_WITHOUT_PRIOR = 0.01  # what a start adds to the counts when beta is 1, so that no word has probability zero
+from .validation import core_csr
 
 
 @dataclass
@@ -127,7 +125,7 @@ def topic_identity(model: Any, documents: Documents, *parameters: str) -> dict[s
     return {
         "n_components": int(model.n_components),
         **{k: v if isinstance(v, (str, type(None))) else float(v) for k, v in values.items()},
-        "random_state": seed_identity(model.random_state) if model.init == "random" else None,
+        "random_state": seed_identity(model.random_state) if model.init != "frequency" else None,
         "view_bounds": documents.view_bounds,
         "X": rows_identity(documents.counts),
     }
@@ -141,51 +139,6 @@ def topic_memory(model: Any, documents: Documents) -> int:
 
 def first_parameters(model: Any, documents: Documents) -> tuple[Array, Array]:
     """Words and mixtures before the first sweep: all documents are uniform."""
-    n_topics, counts = int(model.n_components), documents.counts
-    frequencies = np.bincount(counts.indices, counts.data.astype(np.float64), counts.shape[1])
-    words = np.zeros((counts.shape[1], n_topics), np.float32)
-    if model.init == "random":
-        fill_dirichlet(words, seed_key(model.random_state), resolve_threads(model.n_threads))
-        words *= frequencies[:, None]
-    else:
-        for begin, end in pairwise(documents.view_bounds):
-            topics = frequency_blocks(frequencies[begin:end], n_topics)
-            dealt = np.flatnonzero(topics >= 0)
-            words[begin + dealt, topics[dealt]] = frequencies[begin + dealt]
-    words += np.float32(model.beta - 1 if model.beta > 1 else _WITHOUT_PRIOR)
-    for begin, end in pairwise(documents.view_bounds):
-        words[begin:end] /= words[begin:end].sum(axis=0, dtype=np.float64)
-    return words, np.full((counts.shape[0], n_topics), 1 / n_topics, np.float32)
-
-
-def frequency_blocks(frequencies: Array, n_topics: int) -> Array:
-    """The topic that each word begins in: words by falling frequency, in consecutive blocks of equal mass.
-
-    A block ends when it has its share of the mass that was left for it and those after it, so that a word of more
-    than a topic's share has one topic, not several of which all but one are empty. -1 for words that do not occur.
-    """
-    order = np.argsort(-frequencies, kind="stable")
-    order = order[frequencies[order] > 0]
-    topics = np.full(len(frequencies), -1, np.int64)
-    ends = np.cumsum(frequencies[order])
-    begin, done = 0, 0.0
-    for topic in range(n_topics):
-        if begin == len(order):
-            break
-        share = (ends[-1] - done) / (n_topics - topic)
-        # Equal shares of equal words must not depend on rounding.
-        end = int(np.searchsorted(ends, (done + share) * (1 - 1e-12))) + 1
-        end = len(order) if topic == n_topics - 1 else min(end, len(order))
-        topics[order[begin:end]] = topic
-        begin, done = end, float(ends[end - 1])
-    return topics
-
-
-def fill_dirichlet(out: Array, key: int, n_threads: int) -> None:
-    """Rows that are uniform on the simplex: exponentials, each half the squared length of two normals."""
-    _core.fill_normal(out, key, 0, n_threads)
-    other = np.empty_like(out)
-    _core.fill_normal(other, key, 1, n_threads)
-    np.square(out, out=out)
-    out += np.square(other, out=other)
-    out /= out.sum(axis=1, keepdims=True, dtype=np.float64)
+    n_topics = int(model.n_components)
+    words = first_words(model, documents.counts, documents.view_bounds, documents.group)
+    return words, np.full((documents.counts.shape[0], n_topics), 1 / n_topics, np.float32)

@@ -17,6 +17,7 @@ from .fitting import check_loop_parameters
 from .layouts import ArrayLayouts, Numbers, layouts, numbers
 from .persistence import saveable
 from .resources import resolve_threads
+from .topic_starts import STARTS
 from .types import Array
 from .validation import (
     aligned_views,
@@ -30,6 +31,8 @@ from .validation import (
 )
 
 _MOST_PRIOR = 1e6  # float32 has room for it
+_SPLIT_KEY = 0  # of the halves of documents, which are the same for all models
+_TOL_FROM_AFAR = 1e-5  # the first sweeps of a start without structure gain little
 
 
 class TopicModel(RowTransformer):
@@ -46,8 +49,11 @@ class TopicModel(RowTransformer):
     alpha: float
     beta: float
     init: str
+    tol: float | None
     fold_in_iter: int
     random_state: Any
+
+    _tol_from_clusters = 1e-3  # more sweeps make topics less coherent, and no better for new documents
 
     word_topics_: Array
     view_starts_: Array
@@ -58,6 +64,12 @@ class TopicModel(RowTransformer):
     def components_(self) -> Array:  # type: ignore[override]
         """Topics as rows, of shape (n_components, n_features): the transpose of ``word_topics_``."""
         return self.word_topics_.T
+
+    @property
+    def _chosen_tol(self) -> float:
+        if self.tol is not None:
+            return self.tol
+        return self._tol_from_clusters if self.init == "clusters" else _TOL_FROM_AFAR
 
     def _restored(self) -> None:
         starts, vocabulary = self.view_starts_, getattr(self, "vocabulary", "shared")
@@ -72,10 +84,13 @@ class TopicModel(RowTransformer):
             raise ValueError("doc_topics_: is not saved with a model; fit it again")
 
     def _fill(self, X: Any, result: Array, view: int = 0) -> None:
-        threads = resolve_threads(self.n_threads)
+        threads, iterations, alpha = self._fold_in_options()
+        _core.fold_in(core_csr(as_counts(X)), self._words(view), alpha, iterations, result, threads)
+
+    def _fold_in_options(self) -> tuple[int, int, float]:
         iterations = check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         alpha = check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
-        _core.fold_in(core_csr(as_counts(X)), self._words(view), alpha, iterations, result, threads)
+        return resolve_threads(self.n_threads), iterations, alpha
 
     def _fold_in(self, X: Any, view: int) -> Array:
         """Mixtures of documents of a view."""
@@ -83,13 +98,21 @@ class TopicModel(RowTransformer):
         self._fill(X, theta, view)
         return theta
 
-    def _perplexity(self, X: Any, view: int = 0) -> float:
+    def _completion(self, X: Any, view: int = 0) -> float:
+        """Mean logarithm of the probability of a token, by the mixture of the other half of its document."""
+        threads, iterations, alpha = self._fold_in_options()
+        sums = _core.document_completion(
+            core_csr(as_counts(X)), self._words(view), alpha, iterations, _SPLIT_KEY, threads
+        )
+        return _per_token(sums)
+
+    def _fitted_likelihood(self, X: Any, view: int = 0) -> float:
+        """The same by the mixture of the whole document, in which the token is."""
         X = as_counts(X)
         theta = self._fold_in(X, view)
-        sums = _core.token_likelihood(core_csr(X), self._words(view), theta, resolve_threads(self.n_threads))
-        if sums.mass == 0:
-            raise ValueError("X: has no tokens that the model gives a probability")
-        return math.exp(-sums.log_likelihood / sums.mass)
+        return _per_token(
+            _core.token_likelihood(core_csr(X), self._words(view), theta, resolve_threads(self.n_threads))
+        )
 
     def _top_words(
         self, names: Sequence[str], k: int, view: int, chosen: Array | None = None
@@ -141,10 +164,10 @@ class TopicModel(RowTransformer):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
         check_real(self.beta, "beta", low=1, high=_MOST_PRIOR)
-        check_choice(self.init, "init", ("frequency", "random"))
+        check_choice(self.init, "init", STARTS)
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         seed_identity(self.random_state)  # whether it is one
-        check_loop_parameters(self)
+        check_loop_parameters(self, tol=self._chosen_tol)
 
 
 @saveable
@@ -183,6 +206,8 @@ class AlignedTopicModel(TopicModel):
     vocabulary: str
     view_words_: Array
 
+    _tol_from_clusters = 1e-4  # more sweeps still find a few more translations
+
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
         """Fit, then fold each language's documents in: ``[transform(x, view=i) for i, x in enumerate(X)]``."""
         self.fit(X)
@@ -207,18 +232,43 @@ class AlignedTopicModel(TopicModel):
         return self._fold_in(self._one_view(X, number), number)
 
     def perplexity(self, X: Any, view: int | None = None) -> float:
-        """``exp(-sum_dw n_dw log p(w | d) / sum_dw n_dw)``, the topics of documents as by ``transform``.
+        """How many equal words would be as hard to predict by the other half of a document: lower is better.
+
+        As :meth:`semproj.PLSA.perplexity`.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
-            Tokens of probability zero, which a model with beta = 1 may have, are left out of both sums.
+        view : int or None
+            Which language, if vocabularies are separate.
+        """
+        return math.exp(-self.score(X, view=view))
+
+    def score(self, X: Any, y: Any = None, view: int | None = None) -> float:
+        """Minus the logarithm of the perplexity: higher is better.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
         view : int or None
             Which language, if vocabularies are separate.
         """
         check_is_fitted(self, "components_")
         number = self._view_number(view)
-        return self._perplexity(self._one_view(X, number), number)
+        return self._completion(self._one_view(X, number), number)
+
+    def fitted_perplexity(self, X: Any, view: int | None = None) -> float:
+        """Perplexity by mixtures that have seen the words: it falls with more topics, whatever they are worth.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
+        view : int or None
+            Which language, if vocabularies are separate.
+        """
+        check_is_fitted(self, "components_")
+        number = self._view_number(view)
+        return math.exp(-self._fitted_likelihood(self._one_view(X, number), number))
 
     def top_words(
         self, names: Sequence[str], k: int = 10, view: int | None = None
@@ -307,6 +357,15 @@ class AlignedTopicModel(TopicModel):
 def words_of_views(views: list[Any]) -> Array:
     """Which columns each view has any tokens in."""
     return np.array([np.bincount(view.indices, view.data > 0, view.shape[1]) > 0 for view in views], np.uint8)
+
+
+def _per_token(sums: _core.TokenSums) -> float:
+    if sums.mass == 0:
+        raise ValueError("X: has no tokens that the model gives a probability")
+    mean = sums.log_likelihood / sums.mass
+    if not math.isfinite(mean):
+        raise ValueError("X: counts are too large")
+    return mean
 
 
 def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]:

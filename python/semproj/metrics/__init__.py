@@ -1,4 +1,4 @@
-"""Measure how well vectors find what belongs to them, and tell which of several methods are best."""
+"""Measure how well vectors find what belongs to them, which of several methods are best, and if topics cohere."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from .._common.types import Array
 from .._common.validation import check_finite, check_real
 from ..retrieval import Metric, true_ranks
+from ._coherence import coherence
 from ._recall import RecallCurve, atop, recall_curve
 
-__all__ = ["BestSet", "RecallCurve", "atop", "best_set", "mrr", "recall_curve", "reciprocal_ranks", "top1"]
+__all__ = [
+    "BestSet",
+    "RecallCurve",
+    "atop",
+    "best_set",
+    "coherence",
+    "mrr",
+    "recall_curve",
+    "reciprocal_ranks",
+    "top1",
+]
 
 Float64: TypeAlias = "NDArray[np.float64]"
 Threads: TypeAlias = "int | None"
