@@ -294,7 +294,7 @@ class PILSA(SimilarityModel):
         indices, scores = top_k(queries, self.word_vectors_, wanted, metric="cosine", n_threads=self.n_threads)
         found = []
         for place, row, near in zip(places, indices.tolist(), scores.tolist(), strict=True):
-            pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i != place]
+            pairs = [(i, sign * cosine) for i, cosine in zip(row, near, strict=True) if i not in (place, -1)]
             told = self.word_norms_[place] > 0
             found.append([(self.words_[i], s) for i, s in pairs[:k] if told and self.word_norms_[i] > 0])
         return found[0] if isinstance(words, str) else found
