@@ -12,6 +12,8 @@
 #include "kernels/retrieve.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -25,7 +27,7 @@ namespace semproj {
 namespace {
 
 constexpr int64_t kTasksPerThread = 4;  // so that threads end at about the same time
-constexpr float kLeast = -std::numeric_limits<float>::infinity();
+constexpr float kMost = std::numeric_limits<float>::infinity(), kLeast = -kMost;
 
 // Moves the k largest of n different keys to the front. Partitions without branches: keys come in no order
 // that a branch predictor could learn, which makes std::nth_element five times as slow here.
@@ -91,9 +93,12 @@ class Reservoirs {
       const Reservoir mine = at(query, part);
       scratch.insert(scratch.end(), mine.keys, mine.keys + *mine.count);
     }
-    keep_largest(scratch.data(), static_cast<int64_t>(scratch.size()), k_);
-    std::sort(scratch.begin(), scratch.begin() + k_, std::greater<>());
-    for (int64_t i = 0; i < k_; ++i) {
+    const int64_t found = std::min(k_, static_cast<int64_t>(scratch.size()));
+    keep_largest(scratch.data(), static_cast<int64_t>(scratch.size()), found);
+    std::sort(scratch.begin(), scratch.begin() + found, std::greater<>());
+    std::fill(ids + found, ids + k_, -1);
+    std::fill(scores + found, scores + k_, std::numeric_limits<float>::quiet_NaN());
+    for (int64_t i = 0; i < found; ++i) {
       const float score = simd::score_of(scratch[static_cast<size_t>(i)]);
       ids[i] = simd::id_of(scratch[static_cast<size_t>(i)]);
       scores[i] = metric == Metric::l1 || metric == Metric::jensen_shannon ? 0.0f - score : score;
@@ -114,23 +119,81 @@ class Reservoirs {
   mutable std::vector<float> bars_;
 };
 
+// Hides corpus rows [begin, end) that no query may find, or that this one may not: such a score is above no
+// bar.
+class Hidden {
+ public:
+  Hidden(const ComparedRows& corpus, Metric metric, const SkippedRows& skipped)
+      : corpus_(corpus), cosine_(metric == Metric::cosine), skipped_(skipped) {}
+
+  void find_zeros(int64_t begin, int64_t end, std::vector<int64_t>& zeros) const {
+    zeros.clear();
+    if (!cosine_) return;
+    for (int64_t i = begin; i < end; ++i) {
+      if (corpus_.length(i) == 0) zeros.push_back(i);
+    }
+  }
+
+  void hide(int64_t query, int64_t begin, int64_t end, const std::vector<int64_t>& zeros,
+            float* scores) const {
+    for (const int64_t i : zeros) scores[i - begin] = kLeast;
+    if (skipped_.starts == nullptr) return;
+    const int64_t mine = skipped_.one_for_all ? 0 : query;
+    const int64_t* last = skipped_.rows + skipped_.starts[mine + 1];
+    const int64_t* next = std::lower_bound(skipped_.rows + skipped_.starts[mine], last, begin);
+    for (; next != last && *next < end; ++next) scores[*next - begin] = kLeast;
+  }
+
+ private:
+  const ComparedRows& corpus_;
+  bool cosine_;
+  SkippedRows skipped_;
+};
+
+void raise_to(std::atomic<int32_t>& most, int32_t value) {
+  int32_t seen = most.load(std::memory_order_relaxed);
+  while (seen < value && !most.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
 
+void prepare_rows(const MatrixView<const float>& rows, const MatrixView<float>& out, double* lengths,
+                  const RetrieveOptions& options) {
+  const simd::ScoreTable& table = simd_table(options.isa).scores;
+  ComparedRows compared(rows, options.metric, "rows", table);
+  compared.prepare_all(options.n_threads);
+  constexpr int64_t kGrain = 256;
+  parallel_for(block_count(rows.rows, kGrain), options.n_threads, [&](int64_t task, int) {
+    const Block mine = block_at(rows.rows, kGrain, task);
+    for (int64_t i = mine.begin; i < mine.end; ++i) {
+      table.strips.scale(rows.row(i), compared.scale(i, 0), compared.scale(i, 1), rows.cols, out.row(i));
+      lengths[i] = compared.length(i);
+    }
+  });
+}
+
 void top_k(const MatrixView<const float>& queries, const MatrixView<const float>& corpus, int64_t k,
-           int64_t* ids, float* scores, const RetrieveOptions& options) {
+           int64_t* ids, float* scores, const RetrieveOptions& options, const CorpusOptions& known) {
   if (corpus.rows > int64_t{std::numeric_limits<uint32_t>::max()}) {
     throw std::invalid_argument("corpus: expected fewer than 2^32 rows");
   }
   const simd::ScoreTable& table = simd_table(options.isa).scores;
   const int n_threads = threads_for(queries, corpus, options.n_threads);
   ComparedRows left(queries, options.metric, "queries", table),
-      right(corpus, options.metric, "corpus", table);
+      right(corpus, options.metric, "corpus", table, known.lengths);
   const int64_t per_block = queries_per_block(queries.rows, table.rows);
   const int64_t batch = per_block * kTasksPerThread * std::max(n_threads, 8);
   left.prepare_all(n_threads);
   // One block of queries meets each corpus row once, and prepares it then, while it is in the cache.
-  const bool once = per_block >= queries.rows;
-  if (!once) right.prepare_all(n_threads);
+  const bool once = per_block >= queries.rows && !right.is_prepared();
+  if (!once && !right.is_prepared()) right.prepare_all(n_threads);
+  // A few queries need no lengths but for cosine, only numbers that are finite and not too large.
+  const bool unprepared =
+      once && options.metric != Metric::cosine && has_strips(options.metric, queries.rows, queries.cols);
+  if (once && !unprepared) right.make_room();
+  std::atomic<int32_t> largest{0};
+  const Hidden hidden(right, options.metric, known.skipped);
   Scorers scorers(table, options.metric, per_block, queries.cols, n_threads);
   for (int64_t start = 0; start < queries.rows; start += batch) {
     const int64_t n = std::min(batch, queries.rows - start), blocks = block_count(n, per_block);
@@ -148,18 +211,32 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
         const Block mine = block_at(n, per_block, task / parts);
         BlockScorer& scorer = scorers.of(worker);
         scorer.take_queries(left, start + mine.begin, start + mine.end);
+        Magnitudes largest_here;
+        std::vector<int64_t> zeros;
         for (int64_t c = from; c < std::min(corpus.rows, from + step); c += kBlockColumns) {
           const int64_t end = std::min({corpus.rows, from + step, c + kBlockColumns});
-          if (once) right.prepare(c, end);
-          scorer.score(right, c, end);
+          if (unprepared) {
+            scorer.score_unprepared(right, c, end, largest_here);
+          } else {
+            if (once) right.prepare(c, end);
+            scorer.score(right, c, end);
+          }
+          hidden.find_zeros(c, end, zeros);
           for (int64_t q = mine.begin; q < mine.end; ++q) {
+            if (options.metric == Metric::cosine && left.length(start + q) == 0) continue;
+            hidden.hide(start + q, c, end, zeros, scorer.scores(q - mine.begin));
             reservoirs.add(table, q, part, scorer.scores(q - mine.begin), end - c, c);
           }
           check_interrupt();
         }
+        raise_to(largest, largest_here.most());
       });
     }
-    check_range(left, right, options.metric, "queries");
+    const auto most = std::bit_cast<float>(largest.load());
+    if (!unprepared || !(in_range(left.longest(), right.longest_of(most), options.metric) && most < kMost)) {
+      if (unprepared) right.prepare_all(n_threads);
+      check_range(left, right, options.metric, "queries");
+    }
     constexpr int64_t kGrain = 256;
     parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
       const Block mine = block_at(n, kGrain, task);

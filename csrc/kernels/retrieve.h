@@ -13,9 +13,30 @@ struct RetrieveOptions {
   Isa isa = Isa::baseline;
 };
 
+// Rows that a query must not find: rows[starts[q]] to rows[starts[q + 1]], ascending; one list for all if
+// there is one query's.
+struct SkippedRows {
+  const int64_t* starts = nullptr;
+  const int64_t* rows = nullptr;
+  bool one_for_all = false;
+};
+
+// What is known of a corpus beforehand: the lengths of its rows if they are prepared (see prepare_rows), and
+// which are not asked for.
+struct CorpusOptions {
+  const double* lengths = nullptr;
+  SkippedRows skipped;
+};
+
 // The k best corpus rows of each query, best first, smaller ids first among equals: `ids` and `scores` are
 // (queries x k), contiguous. Needs 1 <= k <= corpus rows < 2^32. Scores of the distances are the distances.
+// By cosine, zero vectors find nothing and are not found. Where there are fewer rows than k, the id is -1 and
+// the score NaN.
 void top_k(const MatrixView<const float>& queries, const MatrixView<const float>& corpus, int64_t k,
-           int64_t* ids, float* scores, const RetrieveOptions& options);
+           int64_t* ids, float* scores, const RetrieveOptions& options, const CorpusOptions& known = {});
+
+// Writes the rows as they are compared to `out`, and their lengths. Throws as ComparedRows::prepare.
+void prepare_rows(const MatrixView<const float>& rows, const MatrixView<float>& out, double* lengths,
+                  const RetrieveOptions& options);
 
 }  // namespace semproj

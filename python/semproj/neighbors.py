@@ -48,7 +48,8 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     Notes
     -----
     Each neighbor has one vote. If labels have equally many votes, that of the nearest neighbor wins; of training
-    vectors that are equally near, the earlier one comes first. Predictions depend neither on the number of threads
+    vectors that are equally near, the earlier one comes first. By cosine, zero vectors are nobody's neighbors; one
+    that is to be labelled has none, and gets the label that most training vectors have. Predictions depend neither on the number of threads
     nor on the other vectors of the batch.
 
     Examples
@@ -105,11 +106,13 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
         check_is_fitted(self)
         X = validate_data(self, X, dtype=(np.float32, np.float64), reset=False)
         neighbors, _ = top_k(X, self.vectors_, self.n_neighbors, metric=self.metric, n_threads=self.n_threads)
-        codes = self.codes_[neighbors]
+        known = neighbors >= 0
+        codes = np.where(known, self.codes_[neighbors], -1)
         votes = np.stack([(codes == codes[:, [i]]).sum(axis=1) for i in range(codes.shape[1])], axis=1)
         # argmax takes the first of the largest, and neighbors are in order: of the labels with most votes, the
         # nearest.
-        winners: Array = self.classes_[codes[np.arange(len(codes)), votes.argmax(axis=1)]]
+        best = codes[np.arange(len(codes)), np.where(known, votes, 0).argmax(axis=1)]
+        winners: Array = self.classes_[np.where(known[:, 0], best, np.bincount(self.codes_).argmax())]
         return winners
 
     def _get_scalars(self) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 #include "kernels/simd/scores.h"
 
-#include "kernels/simd/log2.h"
+#include "kernels/simd/score_metrics.h"
 #include "kernels/simd/variant.h"
-#include "kernels/simd/vectors.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -11,43 +10,7 @@
 namespace semproj::simd::SEMPROJ_SIMD {
 namespace {
 
-// rows x 2 vectors of sums, two vectors of the panel and a broadcast fill the registers: 32, or 16.
-constexpr int kRows = kBytes == 64 ? 12 : 6;
-constexpr int kVecs = 2, kWide = static_cast<int>(kLanes<float>), kCols = kVecs * kWide;
-
-using V = Vec<float>;
-using Int = int32_t __attribute__((vector_size(kBytes)));
-
-inline V absolute(V x) {
-  return reinterpret_cast<V>(reinterpret_cast<Int>(x) & 0x7fffffff);
-}
-
-// For 0 a finite number, which is then multiplied by 0.
-inline V log2_of(V x) {
-  const auto parts = log2_parts<Int>(x);
-  return parts.rest + parts.exponent;
-}
-
-struct Inner {
-  static constexpr int kRowsAtOnce = kRows;
-  static constexpr bool kTerms = false;
-  static V add(V sum, V q, V c, V) { return sum + q * c; }
-};
-
-struct L1 {
-  static constexpr int kRowsAtOnce = kRows;
-  static constexpr bool kTerms = false;
-  static V add(V sum, V q, V c, V) { return sum - absolute(q - c); }
-};
-
-struct JensenShannon {
-  static constexpr int kRowsAtOnce = kBytes == 64 ? 4 : 2;  // the polynomial wants registers too
-  static constexpr bool kTerms = true;
-  static V add(V sum, V q, V c, V terms) {
-    const V m = q + c;
-    return sum + (m * log2_of(m) - terms);
-  }
-};
+constexpr int kVecs = 2, kCols = kVecs * kWide;
 
 template <class Metric>
 void tile(const TileOperands& given) {
@@ -55,39 +18,47 @@ void tile(const TileOperands& given) {
   constexpr int kAtOnce = Metric::kRowsAtOnce;
   for (int first = 0; first < kRows; first += kAtOnce) {
     float* out = on.out + first * on.out_stride;
-    V sum[kAtOnce][kVecs];
+    V total[kAtOnce][kVecs];
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
       __builtin_prefetch(out + i * on.out_stride, 1);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) sum[i][v] = V{};
+      for (int v = 0; v < kVecs; ++v) total[i][v] = V{};
     }
     const float* q = on.group + first;
     const float* c = on.panel;
     const float* q_terms = on.group_terms + first;
     const float* c_terms = on.panel_terms;
-    for (int64_t k = 0; k < on.depth; ++k) {
-      const V left = load(c), right = load(c + kWide);
-      V left_terms{}, right_terms{};
-      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
+    for (int strand = 0; strand < on.strands; ++strand) {
+      V sum[kAtOnce][kVecs] = {};
+      for (int64_t k = strand; k < on.depth; k += on.strands) {
+        const V left = load(c), right = load(c + kWide);
+        V left_terms{}, right_terms{};
+        if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
+#pragma GCC unroll 16
+        for (int i = 0; i < kAtOnce; ++i) {
+          const V x = spread(q[i]);
+          V terms{};
+          if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
+          sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
+          sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
+        }
+        q += kRows;
+        c += kCols;
+        if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < kAtOnce; ++i) {
-        const V x = spread(q[i]);
-        V terms{};
-        if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
-        sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
-        sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVecs; ++v) total[i][v] += sum[i][v];
       }
-      q += kRows;
-      c += kCols;
-      if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVecs; ++v) {
         float* at = out + i * on.out_stride + v * kWide;
-        store(at, on.add ? load(at) + sum[i][v] : sum[i][v]);
+        store(at, on.add ? load(at) + total[i][v] : total[i][v]);
       }
     }
   }
@@ -102,16 +73,18 @@ double sum_of(const float* x, int64_t n) {
   const auto term = [](auto v) {
     return what == RowSum::squares ? v * v : what == RowSum::absolute ? (v < 0 ? -v : v) : v;
   };
+  const auto load_half = [](const float* p) {
+    Narrow narrow;
+    __builtin_memcpy(&narrow, p, sizeof(narrow));
+    return __builtin_convertvector(narrow, Wide);
+  };
   Wide parts[kParts] = {};
   int64_t i = 0;
   for (; i + kParts * kHalf <= n; i += kParts * kHalf) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kParts; ++j) {
-      Narrow narrow;
-      __builtin_memcpy(&narrow, x + i + j * kHalf, sizeof(narrow));
-      parts[j] += term(__builtin_convertvector(narrow, Wide));
-    }
+    for (int j = 0; j < kParts; ++j) parts[j] += term(load_half(x + i + j * kHalf));
   }
+  for (; i + kHalf <= n; i += kHalf) parts[0] += term(load_half(x + i));
   parts[0] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
   double total = 0;
   for (int j = 0; j < kHalf; ++j) total += parts[0][j];
@@ -162,8 +135,9 @@ inline void transpose(const float* const* rows, int64_t k, V out[4]) {
 
 #endif
 
-void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
-          float* panel) {
+template <int strands>
+void pack_strands(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
+                  float* panel) {
   for (int half = 0; half < kVecs; ++half) {
     const float* const* mine = rows + half * kWide;
     const V once = load(scale + half * kWide), again = load(scale + kCols + half * kWide);
@@ -177,18 +151,26 @@ void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_u
       V columns[4];
       transpose(mine, k, columns);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) store(out + (k + j) * kCols, columns[j] * once * again);
+      for (int j = 0; j < 4; ++j) {
+        store(out + packed_place(k + j, depth, strands) * kCols, columns[j] * once * again);
+      }
     }
 #endif
     for (; k < depth; ++k) {
       V column;
       for (int j = 0; j < kWide; ++j) column[j] = mine[j][k];
-      store(out + k * kCols, column * once * again);
+      store(out + packed_place(k, depth, strands) * kCols, column * once * again);
     }
   }
 }
 
-void entropy_terms(const float* x, int64_t n, float* out) {
+void pack(const float* const* rows, const float* scale, int64_t depth, int strands, int64_t ahead,
+          float* panel) {
+  (strands == 1 ? pack_strands<1> : pack_strands<kStrands>)(rows, scale, depth, ahead, panel);
+}
+
+// Not inlined: what is rounded here must not be fused with what follows.
+[[gnu::noinline]] void entropy_terms(const float* x, int64_t n, float* out) {
   int64_t i = 0;
   const auto term = [](V v) { return v * log2_of(v + v); };
   for (; i + kWide <= n; i += kWide) store(out + i, term(load(x + i)));
@@ -268,7 +250,8 @@ ScoreTable score_table() {
           .pack = &pack,
           .entropy_terms = &entropy_terms,
           .select = &select,
-          .count = &count};
+          .count = &count,
+          .strips = strip_table()};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD
