@@ -88,7 +88,7 @@ callback, random_state, n_threads, progress
         `projection_tol`; "gap", the largest.
     objective_ : float64 array of shape (n_iter_,)
         Regularised log posterior after each sweep. Never falls, up to rounding and `projection_tol`.
-    word_topics_, view_starts_, components_, n_iter_, n_features_in_
+    word_topics_, topic_prevalence_, view_starts_, components_, n_iter_, n_features_in_
         As in :class:`semproj.JPLSA`.
 
     Notes
@@ -295,7 +295,7 @@ class _CoupledSweeps(Sweeps):
         if not going_on:
             del self._corpus  # it has a table of its own
         fitted = {
-            **fitted_words(self._documents, self._words.values(self._n_threads)),
+            **fitted_words(self._documents, self._words.values(self._n_threads), pairs.theta),
             "doc_topics_": [pairs.theta[side::2] for side in range(2)],
             "multipliers_": pairs.multipliers,
             "gaps_": pairs.gaps,

@@ -44,7 +44,7 @@ random_state, n_threads, progress
     view_words_ : uint8 array of shape (n_languages, n_features)
         1 for words of a shared vocabulary that the documents of a language have; not there if vocabularies are
         separate.
-    components_, doc_topics_, objective_, n_iter_, n_features_in_
+    components_, doc_topics_, topic_prevalence_, objective_, n_iter_, n_features_in_
         As in :class:`semproj.PLSA`.
 
     Examples

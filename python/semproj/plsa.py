@@ -65,6 +65,8 @@ class PLSA(TopicModel):
         The same, transposed.
     doc_topics_ : float32 array of shape (n_samples, n_components)
         p(topic | document) of the rows fitted on: rows sum to one. Not saved with the model.
+    topic_prevalence_ : float64 array of shape (n_components,)
+        p(topic): the share of each topic in the tokens fitted on.
     objective_ : float64 array of shape (n_iter_,)
         Log posterior after each sweep. Never falls, up to rounding.
     view_starts_ : int64 array
@@ -183,17 +185,40 @@ class PLSA(TopicModel):
         check_is_fitted(self, "components_")
         return math.exp(-self._fitted_likelihood(self._validated(X, reset=False)))
 
-    def top_words(self, names: Sequence[str], k: int = 10) -> list[list[tuple[str, float]]]:
-        """The most probable words of each topic, with their probabilities.
+    def top_words(
+        self, names: Sequence[str], k: int = 10, *, relevance: float | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """The most probable words of each topic, or the most relevant ones, with their probabilities.
 
         Parameters
         ----------
         names : sequence of str
             The word of each column.
         k : int, default 10
+        relevance : float from 0 to 1, or None
+            Order words by ``relevance log p(w | t) + (1 - relevance) log(p(w | t) / p(w))`` (Sievert and Shirley
+            2014): 1 is by probability, as None is; the lower, the more words are the topic's own. Try 0.6.
         """
         check_is_fitted(self, "components_")
-        return self._top_words(names, k, 0)
+        return self._top_words(names, k, 0, relevance=relevance)
+
+    def pyldavis_data(self, X: Any, names: Sequence[str]) -> dict[str, Any]:
+        """What ``pyLDAvis.prepare(**data)`` takes, of words and documents that there are in X.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            The documents to show, those of ``fit`` or others; they are folded in.
+        names : sequence of str
+            The word of each column.
+
+        Returns
+        -------
+        dict
+            "topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab" and "term_frequency".
+        """
+        check_is_fitted(self, "components_")
+        return self._pyldavis_data(self._validated(X, reset=False), names, 0)
 
     def _documents(self, X: Any, reset: bool) -> Documents:
         X = self._validated(X, reset)

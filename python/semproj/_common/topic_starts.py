@@ -28,19 +28,21 @@ def first_words(model: Any, counts: Any, view_bounds: list[int], group: int) -> 
     """p(word | topic) before the first sweep, of shape (n_words, n_topics). A `group` of rows is one document."""
     n_topics, threads = int(model.n_components), resolve_threads(model.n_threads)
     frequencies = np.bincount(counts.indices, counts.data.astype(np.float64), counts.shape[1])
-    words = np.zeros((counts.shape[1], n_topics), np.float32)
     views = list(pairwise(view_bounds))
-    if model.init == "frequency":
+    key = None if model.init == "frequency" else seed_key(model.random_state)
+    clusters = None
+    if key is not None and model.init == "clusters":  # while there is no table of words in memory
+        clusters = cluster_counts(counts, n_topics, group, key, threads)
+    words = np.zeros((counts.shape[1], n_topics), np.float32)
+    if key is None:
         for begin, end in views:
             topics = frequency_blocks(frequencies[begin:end], n_topics)
             dealt = np.flatnonzero(topics >= 0)
             words[begin + dealt, topics[dealt]] = frequencies[begin + dealt]
     else:
-        key = seed_key(model.random_state)
         fill_dirichlet(words, key, threads)
         words *= frequencies[:, None]
-        if model.init == "clusters":
-            clusters = cluster_counts(counts, n_topics, group, key, threads)
+        if clusters is not None:
             _fill_clusters(words, clusters, frequencies, views)
     words += np.float32(model.beta - 1 if model.beta > 1 else _WITHOUT_PRIOR)
     for begin, end in views:

@@ -77,7 +77,8 @@ class TopicSweeps(Sweeps):
         if not going_on:
             del self.corpus  # it has a table of its own
         theta = self.theta.copy() if going_on else self.theta
-        return {**fitted_words(self.documents, self.words.values(self.n_threads)), "doc_topics_": theta}, objective
+        words = fitted_words(self.documents, self.words.values(self.n_threads), theta)
+        return {**words, "doc_topics_": theta}, objective
 
 
 def plsa_sweep(
@@ -97,10 +98,13 @@ def objective_of(model: Any, documents: Documents) -> float:
     return plsa_sweep(model, documents.corpus(theta.shape[1], threads), words, theta, update=False)
 
 
-def fitted_words(documents: Documents, words: Array) -> dict[str, Any]:
+def fitted_words(documents: Documents, words: Array, theta: Array) -> dict[str, Any]:
     """The fitted attributes that all topic models have."""
+    lengths = np.asarray(documents.counts.sum(axis=1, dtype=np.float64)).ravel()
     attributes = {
         "word_topics_": words,
+        # Not by BLAS, whose bits depend on its threads.
+        "topic_prevalence_": np.einsum("d,dt->t", lengths, theta, dtype=np.float64) / lengths.sum(),
         "view_starts_": np.array(documents.view_bounds[:-1], np.int64),
         "n_features_in_": documents.view_bounds[-1],
         "_words_cache": {},

@@ -41,6 +41,7 @@ class TopicModel(RowTransformer):
     _arrays: ArrayLayouts = layouts(
         word_topics_="f4 p k",
         view_starts_="i8 vocabularies",
+        topic_prevalence_="f8 k ?",
         objective_="f8 sweeps",
     )
     _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps")
@@ -57,6 +58,7 @@ class TopicModel(RowTransformer):
 
     word_topics_: Array
     view_starts_: Array
+    topic_prevalence_: Array | None
     doc_topics_: Any
     n_features_in_: int
 
@@ -115,17 +117,51 @@ class TopicModel(RowTransformer):
         )
 
     def _top_words(
-        self, names: Sequence[str], k: int, view: int, chosen: Array | None = None
+        self,
+        names: Sequence[str],
+        k: int,
+        view: int,
+        chosen: Array | None = None,
+        *,
+        relevance: float | None = None,
     ) -> list[list[tuple[str, float]]]:
         """The best of a view's words, or of the `chosen` columns of it."""
-        begin, end = self._view_bounds(view)
         check_integer(k, "k", low=1)
+        words = self._named_words(names, view)
+        if chosen is not None:
+            words, names = words[chosen], [names[i] for i in chosen]
+        if relevance is None:
+            return [_top(column, column, names, k) for column in words.T]
+        weight = check_real(relevance, "relevance", low=0, high=1)
+        if self.topic_prevalence_ is None:
+            raise ValueError(
+                "relevance: a file of an earlier version does not say how frequent topics are; fit again"
+            )
+        overall = np.einsum("wt,t->w", words, self.topic_prevalence_, dtype=np.float64)
+        return [_top(_relevance(column, overall, weight), column, names, k) for column in words.T]
+
+    def _named_words(self, names: Sequence[str], view: int) -> Array:
+        """The rows of a view's words, if there are as many names."""
+        begin, end = self._view_bounds(view)
         if len(names) != end - begin:
             raise ValueError(f"names: expected {end - begin} words, one for each column, got {len(names)}")
-        if chosen is None:
-            return [_top(column, names, k) for column in self.word_topics_[begin:end].T]
-        names = [names[i] for i in chosen]
-        return [_top(column, names, k) for column in self.word_topics_[begin + chosen].T]
+        return self.word_topics_[begin:end]
+
+    def _pyldavis_data(self, X: Any, names: Sequence[str], view: int) -> dict[str, Any]:
+        words, X = self._named_words(names, view), as_counts(X)
+        X = X[np.flatnonzero(np.diff(X.indptr))]
+        frequency = np.bincount(X.indices, X.data.astype(np.float64), X.shape[1])
+        used = np.flatnonzero((frequency > 0) & words.any(axis=1))
+        if len(used) == 0:
+            raise ValueError("X: has no tokens that the model gives a probability")
+        topics, mixtures = words[used].T.astype(np.float64), self._fold_in(X, view).astype(np.float64)
+        return {
+            "topic_term_dists": topics / topics.sum(axis=1, keepdims=True),
+            "doc_topic_dists": mixtures / mixtures.sum(axis=1, keepdims=True),
+            "doc_lengths": np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
+            "vocab": [names[int(i)] for i in used],
+            "term_frequency": frequency[used],
+        }
 
     def _view_bounds(self, view: int) -> tuple[int, int]:
         bounds = [*self.view_starts_.tolist(), int(self.n_features_in_)]
@@ -271,9 +307,9 @@ class AlignedTopicModel(TopicModel):
         return math.exp(-self._fitted_likelihood(self._one_view(X, number), number))
 
     def top_words(
-        self, names: Sequence[str], k: int = 10, view: int | None = None
+        self, names: Sequence[str], k: int = 10, view: int | None = None, *, relevance: float | None = None
     ) -> list[list[tuple[str, float]]]:
-        """The most probable words of each topic, with their probabilities.
+        """The most probable words of each topic, or the most relevant ones, with their probabilities.
 
         Parameters
         ----------
@@ -282,12 +318,29 @@ class AlignedTopicModel(TopicModel):
         k : int, default 10
         view : int or None
             Which language. With a shared vocabulary only words that its documents have; None: all words.
+        relevance : float from 0 to 1, or None
+            As in :meth:`semproj.PLSA.top_words`.
         """
         check_is_fitted(self, "components_")
         number = self._view_number(view)
         if self._separate or view is None:
-            return self._top_words(names, k, number)
-        return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]))
+            return self._top_words(names, k, number, relevance=relevance)
+        return self._top_words(names, k, 0, np.flatnonzero(self.view_words_[view]), relevance=relevance)
+
+    def pyldavis_data(self, X: Any, names: Sequence[str], view: int | None = None) -> dict[str, Any]:
+        """What ``pyLDAvis.prepare(**data)`` takes: as :meth:`semproj.PLSA.pyldavis_data`.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_documents, n_features of the vocabulary)
+        names : sequence of str
+            The word of each column of the vocabulary.
+        view : int or None
+            Which language, if vocabularies are separate.
+        """
+        check_is_fitted(self, "components_")
+        number = self._view_number(view)
+        return self._pyldavis_data(self._one_view(X, number), names, number)
 
     @property
     def views_(self) -> list[TopicView]:
@@ -368,12 +421,21 @@ def _per_token(sums: _core.TokenSums) -> float:
     return mean
 
 
-def _top(column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]:
-    """The k most probable words, the first of equal ones first."""
+def _relevance(column: Array, overall: Array, weight: float) -> Array:
+    """weight log p(w | t) + (1 - weight) log(p(w | t) / p(w)); least for words that the topic does not have."""
+    possible = column > 0
+    logs = np.log(column[possible], dtype=np.float64)
+    result: Array = np.full(len(column), -np.inf)
+    result[possible] = logs - (1 - weight) * np.log(overall[possible])
+    return result
+
+
+def _top(ranking: Array, column: Array, names: Sequence[str], k: int) -> list[tuple[str, float]]:
+    """The k words that rank highest, the first of equal ones first, with their probabilities."""
     k = min(k, len(column))
     if k == 0:
         return []
-    bar = np.partition(column, -k)[-k]
-    found = np.flatnonzero(column >= bar)
-    best = found[np.argsort(-column[found], kind="stable")][:k]
+    bar = np.partition(ranking, -k)[-k]
+    found = np.flatnonzero(ranking >= bar)
+    best = found[np.argsort(-ranking[found], kind="stable")][:k]
     return [(names[i], float(column[i])) for i in best]
