@@ -49,8 +49,8 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
     -----
     Each neighbor has one vote. If labels have equally many votes, that of the nearest neighbor wins; of training
     vectors that are equally near, the earlier one comes first. By cosine, zero vectors are nobody's neighbors; one
-    that is to be labelled has none, and gets the label that most training vectors have. Predictions depend neither on the number of threads
-    nor on the other vectors of the batch.
+    that is to be labelled has none, and gets the label that most training vectors have. Predictions depend neither
+    on the number of threads nor on the other vectors of the batch.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def test_readme(tmp_path, monkeypatch):
 def guide(tmp_path_factory):
     """What the guide's code leaves, and what it prints."""
     page = ROOT / "docs" / "guide.md"
-    assert len(blocks(page)) == 16
+    assert len(blocks(page)) == 17
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(printed):
         names = run(page, tmp_path_factory.mktemp("guide"), monkeypatch)
@@ -74,6 +74,14 @@ class TestGuide:
         assert float(re.search(r"right topics: ([\d.]+)", printed)[1]) > 0.95
         partners = np.arange(1600, 2000)
         assert (names["indices"] == partners[:, None]).any(axis=1).mean() > 0.95
+
+    def test_an_index(self, guide):
+        names, _ = guide
+        ids, scores = names["ids"], names["scores"]
+        assert len(names["index"]) == 1999
+        np.testing.assert_array_equal(np.sort(scores), scores[:, ::-1])
+        assert ids[0, 0] == 11_600  # its translation
+        assert not np.isin([10_000, 10_001, 10_002], ids).any()
 
     def test_perplexity(self, guide):
         names, printed = guide
