@@ -1,15 +1,8 @@
-#include "bindings/bindings.h"
+#include "bindings/retrieve_arguments.h"
 #include "kernels/ranks.h"
-#include "kernels/retrieve.h"
 
 namespace semproj::bindings {
 namespace {
-
-// Of each query, best first.
-struct TopK {
-  py::array_t<int64_t> indices;
-  py::array_t<float> scores;
-};
 
 struct TrueRanks {
   py::array_t<int64_t> forward, backward;
@@ -19,19 +12,6 @@ struct TrueRanks {
 struct GoldRanks {
   py::array_t<int64_t> nearer, tied;
 };
-
-Metric parse_metric(const std::string& name) {
-  if (name == "cosine") return Metric::cosine;
-  if (name == "inner_product") return Metric::inner_product;
-  if (name == "l1") return Metric::l1;
-  if (name == "jensen_shannon") return Metric::jensen_shannon;
-  throw py::value_error("metric: expected 'cosine', 'inner_product', 'l1' or 'jensen_shannon', got '" + name +
-                        "'");
-}
-
-RetrieveOptions options_of(const std::string& metric, int n_threads) {
-  return {parse_metric(metric), n_threads, active_isa()};
-}
 
 TopK find(const py::array& queries, const py::array& corpus, int64_t k, const std::string& metric,
           int n_threads) {

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   register_project(m);
   register_symmetric(m);
   register_retrieve(m);
+  register_index(m);
   register_rowsolve(m);
   register_tall(m);
   register_text(m);

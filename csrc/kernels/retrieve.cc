@@ -14,141 +14,20 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "core/parallel.h"
 #include "kernels/dispatch.h"
+#include "kernels/reservoirs.h"
 #include "kernels/score_tasks.h"
 
 namespace semproj {
 namespace {
 
 constexpr int64_t kTasksPerThread = 4;  // so that threads end at about the same time
-constexpr float kMost = std::numeric_limits<float>::infinity(), kLeast = -kMost;
-
-// Moves the k largest of n different keys to the front. Partitions without branches: keys come in no order
-// that a branch predictor could learn, which makes std::nth_element five times as slow here.
-void keep_largest(uint64_t* keys, int64_t n, int64_t k) {
-  constexpr int64_t kFew = 8;
-  if (k == n) return;
-  int64_t low = 0, high = n;
-  for (int round = 0; round < 64 && high - low > kFew; ++round) {
-    const uint64_t a = keys[low], b = keys[low + (high - low) / 2], c = keys[high - 1];
-    const uint64_t pivot = std::max(std::min(a, b), std::min(std::max(a, b), c));
-    int64_t above = low;
-    for (int64_t i = low; i < high; ++i) {
-      const uint64_t key = keys[i];
-      keys[i] = keys[above];
-      keys[above] = key;
-      above += key > pivot ? 1 : 0;
-    }
-    if (above == k) return;
-    // The pivot itself is not among those above it, so neither side is everything.
-    (above > k ? high : low) = above;
-  }
-  if (low < k && k < high) std::nth_element(keys + low, keys + k, keys + high, std::greater<>());
-}
-
-// The best keys of one query so far, and others that were above the bar when they came.
-struct Reservoir {
-  uint64_t* keys;
-  int64_t* count;
-  float* bar;
-
-  void cut(int64_t k) const {
-    keep_largest(keys, *count, k);
-    *count = k;
-    *bar = simd::score_of(*std::min_element(keys, keys + k));
-  }
-};
-
-// The reservoirs of a batch of queries, `parts` of them for each.
-class Reservoirs {
- public:
-  Reservoirs(int64_t queries, int64_t parts, int64_t k)
-      : parts_(parts),
-        k_(k),
-        room_(k + std::max<int64_t>(k, 64)),
-        keys_(aligned_array<uint64_t>(static_cast<size_t>(queries * parts * room_))),
-        counts_(static_cast<size_t>(queries * parts)),
-        bars_(static_cast<size_t>(queries * parts), kLeast) {}
-
-  void add(const simd::ScoreTable& table, int64_t query, int64_t part, const float* scores, int64_t n,
-           int64_t first_id) {
-    const Reservoir mine = at(query, part);
-    for (int64_t from = 0; from < n;) {
-      if (*mine.count + kMostLanes > room_) mine.cut(k_);
-      from = table.select(scores, from, n, *mine.bar, static_cast<uint32_t>(first_id), mine.keys, mine.count,
-                          room_);
-    }
-  }
-
-  void finish(int64_t query, Metric metric, std::vector<uint64_t>& scratch, int64_t* ids,
-              float* scores) const {
-    scratch.clear();
-    for (int64_t part = 0; part < parts_; ++part) {
-      const Reservoir mine = at(query, part);
-      scratch.insert(scratch.end(), mine.keys, mine.keys + *mine.count);
-    }
-    const int64_t found = std::min(k_, static_cast<int64_t>(scratch.size()));
-    keep_largest(scratch.data(), static_cast<int64_t>(scratch.size()), found);
-    std::sort(scratch.begin(), scratch.begin() + found, std::greater<>());
-    std::fill(ids + found, ids + k_, -1);
-    std::fill(scores + found, scores + k_, std::numeric_limits<float>::quiet_NaN());
-    for (int64_t i = 0; i < found; ++i) {
-      const float score = simd::score_of(scratch[static_cast<size_t>(i)]);
-      ids[i] = simd::id_of(scratch[static_cast<size_t>(i)]);
-      scores[i] = metric == Metric::l1 || metric == Metric::jensen_shannon ? 0.0f - score : score;
-    }
-  }
-
- private:
-  static constexpr int64_t kMostLanes = 16;
-
-  Reservoir at(int64_t query, int64_t part) const {
-    const int64_t i = query * parts_ + part;
-    return {keys_.get() + i * room_, counts_.data() + i, bars_.data() + i};
-  }
-
-  int64_t parts_, k_, room_;
-  AlignedArray<uint64_t> keys_;
-  mutable std::vector<int64_t> counts_;
-  mutable std::vector<float> bars_;
-};
-
-// Hides corpus rows [begin, end) that no query may find, or that this one may not: such a score is above no
-// bar.
-class Hidden {
- public:
-  Hidden(const ComparedRows& corpus, Metric metric, const SkippedRows& skipped)
-      : corpus_(corpus), cosine_(metric == Metric::cosine), skipped_(skipped) {}
-
-  void find_zeros(int64_t begin, int64_t end, std::vector<int64_t>& zeros) const {
-    zeros.clear();
-    if (!cosine_) return;
-    for (int64_t i = begin; i < end; ++i) {
-      if (corpus_.length(i) == 0) zeros.push_back(i);
-    }
-  }
-
-  void hide(int64_t query, int64_t begin, int64_t end, const std::vector<int64_t>& zeros,
-            float* scores) const {
-    for (const int64_t i : zeros) scores[i - begin] = kLeast;
-    if (skipped_.starts == nullptr) return;
-    const int64_t mine = skipped_.one_for_all ? 0 : query;
-    const int64_t* last = skipped_.rows + skipped_.starts[mine + 1];
-    const int64_t* next = std::lower_bound(skipped_.rows + skipped_.starts[mine], last, begin);
-    for (; next != last && *next < end; ++next) scores[*next - begin] = kLeast;
-  }
-
- private:
-  const ComparedRows& corpus_;
-  bool cosine_;
-  SkippedRows skipped_;
-};
+constexpr float kMost = std::numeric_limits<float>::infinity();
 
 void raise_to(std::atomic<int32_t>& most, int32_t value) {
   int32_t seen = most.load(std::memory_order_relaxed);
@@ -235,7 +114,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
     const auto most = std::bit_cast<float>(largest.load());
     if (!unprepared || !(in_range(left.longest(), right.longest_of(most), options.metric) && most < kMost)) {
       if (unprepared) right.prepare_all(n_threads);
-      check_range(left, right, options.metric, "queries");
+      check_range(left, right, options.metric, "queries", known.longest);
     }
     constexpr int64_t kGrain = 256;
     parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
@@ -244,7 +123,8 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
       Patience patience;
       for (int64_t q = mine.begin; q < mine.end; ++q) {
         const int64_t at = (start + q) * k;
-        reservoirs.finish(q, options.metric, scratch, ids + at, scores + at);
+        reservoirs.gather(q, scratch);
+        write_best(scratch, k, options.metric, ids + at, scores + at);
         patience.spend(64 * k);
       }
     });

@@ -25,6 +25,7 @@ struct SkippedRows {
 // which are not asked for.
 struct CorpusOptions {
   const double* lengths = nullptr;
+  double longest = 0;  // of the lengths, if they are given
   SkippedRows skipped;
 };
 

@@ -95,8 +95,9 @@ bool in_range(double longest_query, double longest_row, Metric metric) {
            (metric == Metric::l1 && longest_query + longest_row > kMost));
 }
 
-void check_range(const ComparedRows& queries, const ComparedRows& corpus, Metric metric, const char* name) {
-  if (!in_range(queries.longest(), corpus.longest(), metric)) {
+void check_range(const ComparedRows& queries, const ComparedRows& corpus, Metric metric, const char* name,
+                 double longest_row) {
+  if (!in_range(queries.longest(), longest_row > 0 ? longest_row : corpus.longest(), metric)) {
     throw std::invalid_argument(std::string(name) + ": too large, scores would leave the range of float32");
   }
 }
@@ -175,7 +176,8 @@ void BlockScorer::pack_panel(const ComparedRows& corpus, int64_t begin, int64_t 
 
 void BlockScorer::score(const ComparedRows& corpus, int64_t begin, int64_t end) {
   if (few_ > 0) {
-    score_strips(corpus, begin, end, nullptr);
+    Magnitudes unused;
+    score_unprepared(corpus, begin, end, unused);
   } else {
     score_tiles(corpus, begin, end);
   }
@@ -183,19 +185,27 @@ void BlockScorer::score(const ComparedRows& corpus, int64_t begin, int64_t end) 
 
 void BlockScorer::score_unprepared(const ComparedRows& corpus, int64_t begin, int64_t end,
                                    Magnitudes& largest) {
-  score_strips(corpus, begin, end, &largest);
+  score_strips(corpus, end - begin, [=](int64_t i) { return begin + i; }, largest);
 }
 
-void BlockScorer::score_strips(const ComparedRows& corpus, int64_t begin, int64_t end, Magnitudes* largest) {
+void BlockScorer::score_listed(const ComparedRows& corpus, const int64_t* rows, int64_t n) {
+  Magnitudes unused;
+  score_strips(corpus, n, [=](int64_t i) { return rows[i]; }, unused);
+}
+
+template <class RowAt>
+void BlockScorer::score_strips(const ComparedRows& corpus, int64_t n, RowAt row_at, Magnitudes& largest) {
   constexpr int64_t kRows = simd::kStripRows;
   static_assert(kBlockColumns % kRows == 0, "scores beyond the end have room");
   const auto strip = metric_ == Metric::l1 ? table_.strips.l1 : table_.strips.inner;
-  for (int64_t first = begin; first < end; first += kRows) {
+  for (int64_t first = 0; first < n; first += kRows) {
     const float* rows[kRows];
     for (int64_t j = 0; j < kRows; ++j) {
-      const int64_t i = std::min(first + j, end - 1);
+      const int64_t i = row_at(std::min(first + j, n - 1));
       rows[j] = corpus.row(i);
-      if (largest != nullptr) table_.strips.raise_to_largest(rows[j], depth_, largest->bits);
+      // Also where nobody asks: one row after the other is a stream that the hardware fetches ahead, and
+      // eight side by side are not. It saves a third of the time.
+      table_.strips.raise_to_largest(rows[j], depth_, largest.bits);
       if (!corpus.is_scaled()) continue;
       float* scaled = panel_.get() + j * depth_;
       table_.strips.scale(rows[j], corpus.scale(i, 0), corpus.scale(i, 1), depth_, scaled);
@@ -204,7 +214,7 @@ void BlockScorer::score_strips(const ComparedRows& corpus, int64_t begin, int64_
     for (int64_t query = 0; query < few_; ++query) {
       simd::StripOperands on{};
       on.rows = rows;
-      on.out = scores(query) + (first - begin);
+      on.out = scores(query) + first;
       for (int64_t from = 0; from < depth_; from += kDepth) {
         on.query = queries_.get() + query * depth_ + from;
         on.from = from;

@@ -54,7 +54,8 @@ class ComparedRows {
 };
 
 // No score, and no sum on the way to one, may leave float's range. Throws std::invalid_argument.
-void check_range(const ComparedRows& queries, const ComparedRows& corpus, Metric metric, const char* name);
+void check_range(const ComparedRows& queries, const ComparedRows& corpus, Metric metric, const char* name,
+                 double longest_row = 0);
 bool in_range(double longest_query, double longest_row, Metric metric);
 
 constexpr int64_t kBlockColumns = 256;  // corpus rows of a block
@@ -84,13 +85,17 @@ class BlockScorer {
   // The same, for few queries and rows that are not prepared, but looked at in passing.
   void score_unprepared(const ComparedRows& corpus, int64_t begin, int64_t end, Magnitudes& largest);
 
+  // The same, for few queries and any rows, at most kBlockColumns of them.
+  void score_listed(const ComparedRows& corpus, const int64_t* rows, int64_t n);
+
   float* scores(int64_t query) { return scores_.get() + query * kBlockColumns; }
 
  private:
   void pack_queries(const ComparedRows& queries, int64_t begin, int64_t end);
   void pack_panel(const ComparedRows& corpus, int64_t begin, int64_t end, int64_t from, int64_t depth);
   void score_tiles(const ComparedRows& corpus, int64_t begin, int64_t end);
-  void score_strips(const ComparedRows& corpus, int64_t begin, int64_t end, Magnitudes* largest);
+  template <class RowAt>
+  void score_strips(const ComparedRows& corpus, int64_t n, RowAt row_at, Magnitudes& largest);
   void forget_roundings_above_zero(int64_t n);
 
   const simd::ScoreTable& table_;

@@ -89,6 +89,21 @@ class TrueRanks(_Result):
     def backward(self) -> npt.NDArray[np.int64]: ...
 
 def top_k(queries: _Array, corpus: _Array, k: int, metric: str, n_threads: int) -> TopK: ...
+def prepare_rows(rows: _Array, metric: str, out: _Array, lengths: _Array, n_threads: int) -> None: ...
+def search_rows(
+    queries: _Array,
+    rows: _Array,
+    lengths: _Array,
+    longest: float,
+    codes: _Array | None,
+    scale: _Array | None,
+    error: _Array | None,
+    starts: _Array | None,
+    skipped: _Array | None,
+    k: int,
+    metric: str,
+    n_threads: int,
+) -> TopK: ...
 def gold_ranks(
     queries: _Array, corpus: _Array, rivals: int, starts: _Array, rows: _Array, metric: str, n_threads: int
 ) -> GoldRanks: ...

@@ -35,6 +35,8 @@ SUITES = {
     "cca": (["cca_k2"], {"sklearn"}, True),
     "retrieval": (
         [
+            "one_cosine_d200",
+            "one_cosine_d500",
             "topk_cosine_d500",
             "topk_cosine_d100_k100",
             "topk_cosine_d2000_k1",

@@ -75,6 +75,14 @@ class TestGuide:
         partners = np.arange(1600, 2000)
         assert (names["indices"] == partners[:, None]).any(axis=1).mean() > 0.95
 
+    def test_an_index(self, guide):
+        names, _ = guide
+        ids, scores = names["ids"], names["scores"]
+        assert len(names["index"]) == 1999
+        np.testing.assert_array_equal(np.sort(scores), scores[:, ::-1])
+        assert ids[0, 0] == 11_600  # its translation
+        assert not np.isin([10_000, 10_001, 10_002], ids).any()
+
     def test_perplexity(self, guide):
         names, printed = guide
         counts = names["first"][1600:]

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj.contextspace import ContextSpace
+from semproj.retrieval import Index
 
 FOLDER = Path(__file__).parent
 TEXTS = [
@@ -31,6 +32,11 @@ QUERY = ["apple tree", "blue apple", "Übermut", "unknown words", "sea sea sea"]
 
 def _counts() -> Any:
     return sj.TermCounter().fit_transform(TEXTS)
+
+
+def _wide() -> np.ndarray:
+    """So many columns that narrow storage is searched."""
+    return np.tile(_counts().toarray(), 10)
 
 
 def _lsa(dtype: type, **options: Any) -> sj.LSA:
@@ -107,6 +113,8 @@ MODELS = {
     "cplsa": lambda: _topics(sj.CPLSA, coupling=np.inf),
     "cplsa_separate": lambda: _topics(sj.CPLSA, vocabulary="separate", norm="l2"),
     "context_space": lambda: ContextSpace.from_corpus(TEXTS, n_components=3),
+    "index": lambda: Index(_counts().toarray(), ids=[3, 1, 4, 15, 9, 2, 6]),
+    "index_int8": lambda: Index(_wide(), metric="inner_product", storage="int8"),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -121,6 +129,10 @@ def vectors(model: Any) -> np.ndarray:
     if isinstance(model, sj.NearestNeighborClassifier):
         labels = model.predict(sj.TermCounter().fit(TEXTS).transform(QUERY).toarray())
         return np.searchsorted(["fruit", "mood", "water"], labels)
+    if isinstance(model, Index):
+        queries = sj.TermCounter().fit(TEXTS).transform(QUERY).toarray()
+        ids, scores = model.search(np.tile(queries, model.n_columns // queries.shape[1]), 7)
+        return np.stack([ids, np.nan_to_num(scores)])
     if isinstance(model, sj.Thesaurus):
         return model["antonym"].toarray()
     if isinstance(model, ContextSpace):

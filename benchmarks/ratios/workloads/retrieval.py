@@ -21,6 +21,8 @@ CASES = {
     "topk_js_d200": ("jensen_shannon", 200, 10, (60, 2_000)),
 }
 RANKS = "ranks_cosine_d1000"
+# one query: columns, corpus rows of a full run and of a quick one
+SINGLE = {"one_cosine_d200": (200, 100_000, 10_000), "one_cosine_d500": (500, 100_000, 10_000)}
 NOTE = "gaussian vectors around 100 centres; Jensen-Shannon: their magnitudes, each row divided by its sum"
 TIE = 1e-5
 
@@ -122,8 +124,47 @@ def _ranks(options: Options) -> Workload:
     )
 
 
+def _product(query: np.ndarray, unit: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """One product by BLAS, and NumPy's partition: the obvious way."""
+    scores = unit @ (query[0] / np.linalg.norm(query))
+    best = np.argpartition(scores, -k)[-k:]
+    best = best[np.argsort(-scores[best])]
+    return best[None], scores[best][None]
+
+
+def _single(options: Options, name: str) -> Workload:
+    """The latency of one query against rows that everybody has prepared."""
+    from semproj.retrieval import Index
+
+    (d, full, quick), k = SINGLE[name], 10
+    m = options.pick(full, quick, 150)
+    query, corpus = vectors(1, m, d)
+    unit = corpus / np.linalg.norm(corpus, axis=1, keepdims=True)
+    contestants = []
+    for n in options.threads:
+        contestants.append(Contestant(OURS, n, partial(Index(corpus, n_threads=n).search, query, k)))
+        narrow = Index(corpus, storage="int8", n_threads=n)
+        contestants.append(Contestant("ours int8", n, partial(narrow.search, query, k)))
+        runner = peers.faiss_search(corpus, query, k, "cosine", n)
+        if runner is not None:
+            contestants.append(Contestant("faiss", n, runner))
+    contestants.append(Contestant("scipy", None, partial(_product, query, unit, k)))
+    return Workload(
+        name=name,
+        words=m,
+        contestants=contestants,
+        check=checker(query, corpus, k, "cosine"),
+        cost=Cost(copy_bandwidth=4.0 * m * d, meaning="copy: 4 x rows x d bytes, which are only read"),
+        rounds=options.pick(15, 7, 2),
+        most_seconds=options.pick(5.0, 2.0, 2.0),
+        notes=[NOTE, f"one query, {m} corpus rows, d={d}, k={k}; all have unit rows ready; scipy: BLAS and NumPy"],
+    )
+
+
 @register("retrieval")
 def retrieval(options: Options) -> Iterator[Workload]:
+    for name in SINGLE:
+        yield _single(options, name)
     for name, (metric, d, k, quick) in CASES.items():
         full = (1_000, 20_000) if metric == "cosine" else (400, 20_000)
         n, m = options.pick(full, quick, (20, 150))

@@ -2,6 +2,7 @@
 // Everything that is compiled once per instruction set, in one table of functions for each (see
 // cmake/simd.cmake). kernels/dispatch.h chooses among them.
 
+#include "kernels/simd/codes.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/systems.h"
@@ -20,6 +21,7 @@ struct DenseTable {
 struct Table {
   TileTable tiles;
   ScoreTable scores;
+  CodeTable codes;
   TopicTable topics;
   DenseTable<float> float32;
   DenseTable<double> float64;

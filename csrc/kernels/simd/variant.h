@@ -7,6 +7,7 @@ namespace semproj::simd::SEMPROJ_SIMD {
 
 TileTable tile_table();
 ScoreTable score_table();
+CodeTable code_table();
 StripTable strip_table();
 TopicTable topic_table();
 template <class T>

@@ -1,9 +1,4 @@
-"""Find the nearest rows of a corpus, and the ranks of known partners: exact brute force, blocked, on all threads.
-
-Vectors are dense and compared in float32. Metrics are ``"cosine"`` and ``"inner_product"`` (scores, higher is
-nearer), ``"l1"`` and ``"jensen_shannon"`` (distances, lower is nearer), or a distance of your own, which Numba
-compiles into the loop.
-"""
+"""Nearest rows and ranks of a corpus that is given with each call, and the checks of vectors and metrics."""
 
 from __future__ import annotations
 
@@ -13,10 +8,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
-from ._common.resources import resolve_threads
-from ._common.types import Array
-from ._common.validation import check_finite, check_integer
+from .. import _core
+from .._common.resources import resolve_threads
+from .._common.types import Array
+from .._common.validation import check_finite, check_integer
 
 __all__ = ["gold_ranks", "top_k", "true_ranks"]
 
@@ -97,7 +92,7 @@ def top_k(
     if k > len(right):
         raise ValueError(f"k: expected at most the {len(right)} rows of corpus, got {k}")
     if callable(metric):
-        from .jit.retrieval import nearest
+        from ..jit.retrieval import nearest
 
         return nearest(metric, left, right, k, threads)
     best = _core.top_k(left, right, k, metric, threads)
@@ -148,7 +143,7 @@ def true_ranks(
     if len(first) == 0:
         raise ValueError("A: expected at least one row")
     if callable(metric):
-        from .jit.retrieval import partner_ranks
+        from ..jit.retrieval import partner_ranks
 
         check_finite(first, "A")
         check_finite(second, "B")
@@ -209,7 +204,7 @@ def gold_ranks(
         place[rest] = len(chosen) + np.arange(len(rest))
         rows, right, rivals = place[rows], right[np.concatenate([chosen, rest])], len(chosen)
     if callable(metric):
-        from .jit.retrieval import rival_counts
+        from ..jit.retrieval import rival_counts
 
         return rival_counts(metric, left, right, rivals, starts, rows, threads)
     found = _core.gold_ranks(left, right, rivals, starts, rows, metric, threads)
