@@ -16,7 +16,7 @@ from ._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_integer, check_real, keeps_previous_fit, seed_key
+from ._common.validation import check_integer, check_real, keeps_previous_fit, kind_of_values, seed_key
 from ._solvers.rowsolve import RowSolver
 
 __all__ = ["WTMF"]
@@ -89,7 +89,7 @@ class WTMF(RowTransformer):
     """
 
     _arrays = layouts(word_vectors_="T p k", objective_="f8 sweeps")
-    _scalars = numbers(n_features_in_="p", n_iter_="sweeps")
+    _scalars = numbers(n_features_in_="p", n_iter_="sweeps", _fitted_on=None)
 
     word_vectors_: Array
     sentence_vectors_: Array
@@ -133,7 +133,8 @@ class WTMF(RowTransformer):
         """
         self._check_parameters()
         previous = getattr(self, "word_vectors_", None) if self.warm_start else None
-        X = self._validated(X, reset=True)
+        given, X = X, self._validated(X, reset=True)
+        self._fitted_on = kind_of_values([given], [X])
         fit_by_sweeps(self, _HalfSweeps(self, X, previous), max_iter=self.max_iter, tol=self.tol)
         return self
 
