@@ -17,7 +17,14 @@ from ._common.layouts import layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_choice, check_integer, keeps_previous_fit, seed_key, weighted_views
+from ._common.validation import (
+    check_choice,
+    check_integer,
+    keeps_previous_fit,
+    kind_of_values,
+    seed_key,
+    weighted_views,
+)
 from ._solvers.costs import (
     DOUBLE,
     factoring,
@@ -87,7 +94,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         eigenvalues_="T k",
         residuals_="f8 k",
     )
-    _scalars = numbers(_widths=list, converged_=bool, n_iter_=int, solver_=str)
+    _scalars = numbers(_widths=list, converged_=bool, n_iter_=int, solver_=str, _fitted_on=None)
 
     def __init__(
         self,
@@ -117,6 +124,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         views = weighted_views(X, shared_columns=False)
+        self._fitted_on = kind_of_values(X, views)
         rank = self._checked_rank(views)
         solver, size = self._choose_solver(views, rank)
         with (
@@ -171,7 +179,9 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError("_widths: expected as many columns as components have")
         ends = np.cumsum(self._widths)
         self.views_ = [
-            ViewProjection(self.n_threads)._set(np.ascontiguousarray(self._components[:, end - width : end]))
+            ViewProjection(self.n_threads)._set(
+                np.ascontiguousarray(self._components[:, end - width : end]), getattr(self, "_fitted_on", None)
+            )
             for end, width in zip(ends, self._widths, strict=True)
         ]
 

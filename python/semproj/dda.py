@@ -12,7 +12,7 @@ from ._common.base import LinearModel, oriented, progress_bar, unit_rows, warn_n
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
+from ._common.validation import check_integer, keeps_previous_fit, kind_of_values, seed_key, weighted_views
 from ._solvers.generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
 from ._solvers.krylov import basis_size
 from .kernels import Projection, project
@@ -74,7 +74,7 @@ class DDA(Eigensolving, LinearModel):
         eigenvalues_="T k",
         groups_="i4 p",
     )
-    _scalars = numbers(n_features_in_="p")
+    _scalars = numbers(n_features_in_="p", _fitted_on=None)
 
     def __init__(
         self,
@@ -106,6 +106,7 @@ class DDA(Eigensolving, LinearModel):
         """
         self._check_parameters()
         views = weighted_views(X)
+        self._fitted_on = kind_of_values(X, views)
         key = seed_key(self.random_state)
         with single_threaded_blas():
             groups = self._groups(views, key)

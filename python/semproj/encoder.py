@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Sized
 from typing import Any
 
@@ -152,7 +153,26 @@ class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             check_is_fitted(weighting, "term_weight_")
             if len(weighting.term_weight_) != width:
                 raise ValueError(f"weighting: has {len(weighting.term_weight_)} terms, the model has {width}")
+        self._check_same_rows(weighting, own is not None)
         return weighting
+
+    def _check_same_rows(self, weighting: TermWeighting | None, own: bool) -> None:
+        """Whether the model gets rows of the kind that it was fitted on."""
+        if weighting is None:
+            if self.model._fitted_on == "weights":
+                raise ValueError(
+                    "weighting: the model was fitted on weighted rows; expected their weighting, got None"
+                )
+            return
+        if own:
+            return
+        if self.model._fitted_on == "counts":
+            warnings.warn("weighting: the model was fitted on counts, and gets weighted rows", stacklevel=4)
+        unseen = weighting.document_frequency_ > self.counter.term_counts_
+        if self.counter.vocabulary is None and unseen.any():
+            term = self.counter.get_feature_names_out()[unseen.argmax()]
+            what = f"the weighting has seen {term!r} in more documents than the counter has seen it at all"
+            warnings.warn(f"weighting: {what}; expected one that was fitted on the counter's rows", stacklevel=4)
 
     def _check_saveable(self) -> None:
         self._check_parts()

@@ -11,7 +11,7 @@ from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_conver
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_choice, keeps_previous_fit, seed_key
+from ._common.validation import check_choice, keeps_previous_fit, kind_of_values, seed_key
 from ._solvers.krylov import basis_size, block_width, check_parameters, product
 from ._solvers.svd import CHUNK_ROWS, SparseOperator, column_mean, leading_vectors
 
@@ -87,7 +87,9 @@ class LSA(LinearModel):
         mean_="T p ?",
         _column_mean="f8 p",
     )
-    _scalars = numbers(n_features_in_="p", n_samples_seen_=int, n_iter_=None, _sum_of_squares=float)
+    _scalars = numbers(
+        n_features_in_="p", n_samples_seen_=int, n_iter_=None, _sum_of_squares=float, _fitted_on=None
+    )
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class LSA(LinearModel):
         X : sparse matrix or array of shape (n_samples, n_features), float32 or float64
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        given, X = X, self._validated(X, reset=True)
         if self.n_components > min(X.shape):
             raise ValueError(
                 f"n_components: expected at most min(n_samples = {X.shape[0]}, n_features = {X.shape[1]}), "
@@ -125,6 +127,7 @@ class LSA(LinearModel):
         result = self._solve(X, mean if self.center else None, int(self.n_components))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_, self.n_iter_ = result.residuals, result.n_restarts + 1
+        self._fitted_on = kind_of_values([given], [X])
         if self.solver == "lanczos" and not result.converged:
             warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self

@@ -14,7 +14,7 @@ from ._common.config import log
 from ._common.layouts import layouts, numbers
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
+from ._common.validation import check_choice, keeps_previous_fit, kind_of_values, seed_key, weighted_views
 from ._solvers.costs import (
     factoring,
     multiplying,
@@ -105,7 +105,7 @@ class OPCA(Eigensolving, LinearModel):
         eigenvalues_="T k",
         residuals_="f8 k",
     )
-    _scalars = numbers(converged_=bool, n_iter_=int, solver_=str, n_features_in_="p")
+    _scalars = numbers(converged_=bool, n_iter_=int, solver_=str, n_features_in_="p", _fitted_on=None)
 
     def __init__(
         self,
@@ -136,6 +136,7 @@ class OPCA(Eigensolving, LinearModel):
         """
         self._check_parameters()
         views = weighted_views(X)
+        self._fitted_on = kind_of_values(X, views)
         n, p = views[0].shape
         if self.n_components > min(len(views) * n, p):
             raise ValueError(

@@ -232,3 +232,47 @@ def test_in_a_pipeline_and_a_grid_search(parts):
     vectors = clone(encoder).set_params(normalize=search.best_params_["encoder__normalize"]).encode(TEXTS)
     expected = LogisticRegression(C=1.0).fit(vectors, labels).predict(vectors)
     np.testing.assert_array_equal(search.predict(TEXTS), expected)
+
+
+class TestRowsOfAnotherKind:
+    """Models remember whether they were fitted on counts or on weighted rows."""
+
+    def models(self, X):
+        return [
+            sj.LSA(3, random_state=0).fit(X),
+            sj.WTMF(3, max_iter=2, random_state=0).fit(X),
+            sj.OPCA(3, random_state=0).fit([X, X[::-1]]),
+            sj.DDA(3, group_size=50, random_state=0).fit([X, X[::-1]]),
+            sj.CCA(3, random_state=0).fit([X, X[::-1]]).views_[0],
+        ]
+
+    def counted(self):
+        counter = sj.TermCounter(max_features=150)
+        return counter, counter.fit_transform(TEXTS)
+
+    def test_a_weighting_that_is_missing(self, tmp_path):
+        counter, X = self.counted()
+        weighting = sj.LogTfIdf().fit(X)
+        for model in self.models(weighting.transform(X)):
+            sj.Encoder(counter, weighting, model).encode(NEW)
+            model.save(tmp_path / "model")
+            for each in (model, sj.load(tmp_path / "model")):
+                with pytest.raises(ValueError, match="weighting: the model was fitted on weighted rows"):
+                    sj.Encoder(counter, None, each).encode(NEW)
+
+    def test_a_weighting_that_was_not_there(self, tmp_path):
+        counter, X = self.counted()
+        weighting = sj.LogTfIdf().fit(X)
+        for model in self.models(X):
+            sj.Encoder(counter, None, model).encode(NEW)
+            model.save(tmp_path / "model")
+            for each in (model, sj.load(tmp_path / "model")):
+                with pytest.warns(UserWarning, match="weighting: the model was fitted on counts"):
+                    sj.Encoder(counter, weighting, each).encode(NEW)
+
+    def test_a_weighting_of_another_corpus(self):
+        counter, X = self.counted()
+        other = sj.LogTfIdf().fit(sj.TermCounter(max_features=150).fit_transform(documents(900, seed=5)))
+        model = sj.LSA(3, random_state=0).fit(other.transform(X))
+        with pytest.warns(UserWarning, match="weighting: the weighting has seen '.*' in more documents"):
+            sj.Encoder(counter, other, model).encode(NEW)

@@ -33,6 +33,7 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     components_: Array
     n_threads: int | None
+    _fitted_on: str | None = None  # `kind_of_values`, if it is known
 
     def transform(self, X: Any) -> Array:
         """Turn rows into vectors.
@@ -160,7 +161,7 @@ class ViewProjection(LinearModel):
     """Projects one view of a multi-view model, which fits it."""
 
     _arrays = layouts(components_="T k p")
-    _scalars = numbers(n_features_in_="p")
+    _scalars = numbers(n_features_in_="p", _fitted_on=None)
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
@@ -169,7 +170,8 @@ class ViewProjection(LinearModel):
         """Raise TypeError: fit the model of all views instead."""
         raise TypeError("X: one view cannot be fitted alone; fit the multi-view model")
 
-    def _set(self, components: Array) -> ViewProjection:
+    def _set(self, components: Array, fitted_on: str | None) -> ViewProjection:
+        self._fitted_on = fitted_on
         self.components_ = components
         self.n_features_in_ = components.shape[1]
         return self

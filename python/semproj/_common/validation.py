@@ -112,6 +112,19 @@ def seed_key(random_state: Any) -> int:
     raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
 
 
+def kind_of_values(given: Sequence[Any], rows: Sequence[Any]) -> str | None:
+    """What a model is fitted on: "weights" if any value is no integer, "counts" if users gave integers, else None.
+
+    Parameters
+    ----------
+    given : matrices as they came
+    rows : the same as valid CSR matrices
+    """
+    if any((x.data != np.rint(x.data)).any() for x in rows):
+        return "weights"
+    return "counts" if all(getattr(getattr(x, "dtype", None), "kind", "") in ("i", "u") for x in given) else None
+
+
 def is_frame(x: Any) -> bool:
     """Whether it is a table of pandas, polars or their like, over which Python iterates by columns."""
     return hasattr(x, "columns") and len(getattr(x, "shape", ())) == 2
