@@ -64,7 +64,7 @@ class PLSA(TopicModel):
     components_ : array of shape (n_components, n_features)
         The same, transposed.
     doc_topics_ : float32 array of shape (n_samples, n_components)
-        p(topic | document) of the rows fitted on: rows sum to one. Not saved with the model.
+        p(topic | document) of the rows fitted on: rows sum to one. Saved on request only.
     topic_prevalence_ : float64 array of shape (n_components,)
         p(topic): the share of each topic in the tokens fitted on.
     objective_ : float64 array of shape (n_iter_,)
