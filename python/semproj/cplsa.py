@@ -96,9 +96,9 @@ callback, random_state, n_threads, progress
     >>> model = sj.CPLSA(n_components=2, vocabulary="separate", random_state=0)
     >>> model = model.fit([english, spanish])
     >>> [[word for word, _ in topic] for topic in model.top_words(["cat", "pet", "sky"], k=1, view=0)]
-    [['cat'], ['sky']]
+    [['sky'], ['cat']]
     >>> [[word for word, _ in topic] for topic in model.top_words(["gato", "perro", "sol", "luna"], k=2, view=1)]
-    [['gato', 'perro'], ['sol', 'luna']]
+    [['sol', 'luna'], ['gato', 'perro']]
     >>> bool(model.gaps_.max() <= 1e-6)
     True
     """

@@ -89,9 +89,9 @@ class PLSA(TopicModel):
     >>> X = counter.fit_transform(texts)
     >>> model = sj.PLSA(n_components=2, random_state=0).fit(X)
     >>> [[word for word, probability in topic] for topic in model.top_words(counter.get_feature_names_out(), 2)]
-    [['bank', 'money'], ['river', 'water']]
+    [['river', 'water'], ['bank', 'money']]
     >>> model.transform(X).argmax(axis=1).tolist()
-    [0, 0, 1, 1, 0]
+    [1, 1, 0, 0, 1]
     >>> bool((model.objective_[1:] >= model.objective_[:-1]).all())
     True
     """
