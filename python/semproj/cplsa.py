@@ -75,14 +75,14 @@ callback, random_state, n_threads, progress
     Attributes
     ----------
     doc_topics_ : list of two float32 arrays of shape (n_documents, n_components)
-        p(topic | document) of each language. Not saved with the model.
+        p(topic | document) of each language. Saved on request only.
     multipliers_ : float32 array of shape (n_documents, n_components)
-        The dual variables of each pair's projection. Not saved with the model.
+        The dual variables of each pair's projection. Saved on request only.
     gaps_ : float64 array of shape (n_documents,)
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
         difference of two fractions. A pair with an empty side is not coupled.
     converged_ : bool array of shape (n_documents,)
-        Whether each pair's projection, by the fitted parameters, reached its tolerance. Not saved with the model.
+        Whether each pair's projection, by the fitted parameters, reached its tolerance. Saved on request only.
     projection_ : list of dict
         Of each sweep: "evaluations", of all pairs together; "unconverged", the number of pairs that did not reach
         `projection_tol`; "gap", the largest.
@@ -104,14 +104,20 @@ callback, random_state, n_threads, progress
     >>> model = sj.CPLSA(n_components=2, vocabulary="separate", random_state=0)
     >>> model = model.fit([english, spanish])
     >>> [[word for word, _ in topic] for topic in model.top_words(["cat", "pet", "sky"], k=1, view=0)]
-    [['cat'], ['sky']]
+    [['sky'], ['cat']]
     >>> [[word for word, _ in topic] for topic in model.top_words(["gato", "perro", "sol", "luna"], k=2, view=1)]
-    [['gato', 'perro'], ['sol', 'luna']]
+    [['sol', 'luna'], ['gato', 'perro']]
     >>> bool(model.gaps_.max() <= 1e-6)
     True
     """
 
-    _arrays = layouts(AlignedTopicModel._arrays, gaps_="f8 pairs")
+    _arrays = layouts(
+        AlignedTopicModel._arrays,
+        gaps_="f8 pairs",
+        doc_topics_="f4 2 pairs k ?",
+        multipliers_="f4 pairs k ?",
+        converged_="u1 pairs ?",
+    )
     _scalars = numbers(AlignedTopicModel._scalars, projection_=list)
 
     def __init__(
@@ -185,6 +191,20 @@ callback, random_state, n_threads, progress
     def _restored(self) -> None:
         super()._restored()
         _checked_reports(self.projection_, "projection_")
+
+    def _of_documents(self) -> dict[str, Array]:
+        arrays = {"multipliers_": self.multipliers_, "converged_": self.converged_.astype(np.uint8)}
+        return {"doc_topics_": np.stack(self.doc_topics_), **arrays}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        super()._set_state(arrays, scalars)
+        if hasattr(self, "doc_topics_"):
+            if not {"multipliers_", "converged_"} <= arrays.keys():
+                raise ValueError("multipliers_, converged_: expected where doc_topics_ is")
+            self.doc_topics_ = list(self.doc_topics_)
+            self.converged_ = arrays["converged_"].astype(bool)
+        else:
+            del self.multipliers_, self.converged_
 
     def _warn_if_short(self, reports: list[dict[str, Any]], stacklevel: int) -> None:
         """Say, if any projections are not done, of how many pairs they are in the worst sweep, and how far off."""

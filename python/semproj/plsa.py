@@ -64,7 +64,7 @@ class PLSA(TopicModel):
     components_ : array of shape (n_components, n_features)
         The same, transposed.
     doc_topics_ : float32 array of shape (n_samples, n_components)
-        p(topic | document) of the rows fitted on: rows sum to one. Not saved with the model.
+        p(topic | document) of the rows fitted on: rows sum to one. Saved on request only.
     topic_prevalence_ : float64 array of shape (n_components,)
         p(topic): the share of each topic in the tokens fitted on.
     objective_ : float64 array of shape (n_iter_,)
@@ -89,9 +89,9 @@ class PLSA(TopicModel):
     >>> X = counter.fit_transform(texts)
     >>> model = sj.PLSA(n_components=2, random_state=0).fit(X)
     >>> [[word for word, probability in topic] for topic in model.top_words(counter.get_feature_names_out(), 2)]
-    [['bank', 'money'], ['river', 'water']]
+    [['river', 'water'], ['bank', 'money']]
     >>> model.transform(X).argmax(axis=1).tolist()
-    [0, 0, 1, 1, 0]
+    [1, 1, 0, 0, 1]
     >>> bool((model.objective_[1:] >= model.objective_[:-1]).all())
     True
     """

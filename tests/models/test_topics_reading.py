@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj import CPLSA, JPLSA, PLSA
-from tests.support.topics import corpus, data_of, dense, make, of_vocabulary, paired
+from tests.support import same_bits
+from tests.support.topics import corpus, data_of, dense, documents, make, of_vocabulary, paired
 
 CLASSES = [PLSA, JPLSA, CPLSA]
 NAMES = [f"w{i}" for i in range(30)]
@@ -108,3 +109,28 @@ class TestPyldavis:
             model.pyldavis_data(corpus(), NAMES[1:])
         with pytest.raises(ValueError, match="X: has no tokens"):
             model.pyldavis_data(sp.csr_matrix((3, 30)), NAMES)
+
+
+class TestSavedDocuments:
+    @pytest.mark.parametrize("cls", CLASSES)
+    def test_on_request(self, cls, tmp_path):
+        X = data_of(cls)
+        model = make(cls).fit(X)
+        model.save(tmp_path / "with", documents=True)
+        loaded = sj.load(tmp_path / "with")
+        for mine, other in zip(documents(model), documents(loaded), strict=True):
+            assert same_bits(mine, other)
+        assert loaded.objective(X) == model.objective(X)
+        loaded.save(tmp_path / "again", documents=True)
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "with").read_bytes()
+
+    @pytest.mark.parametrize("cls", CLASSES)
+    def test_not_by_default(self, cls, tmp_path):
+        X = data_of(cls)
+        make(cls).fit(X).save(tmp_path / "without")
+        loaded = sj.load(tmp_path / "without")
+        assert not hasattr(loaded, "doc_topics_")
+        for call in (lambda: loaded.objective(X), lambda: loaded.save(tmp_path / "with", documents=True)):
+            with pytest.raises(ValueError, match="doc_topics_: was not saved"):
+                call()
+        assert not (tmp_path / "with").exists()

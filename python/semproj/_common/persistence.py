@@ -53,9 +53,13 @@ class Persistent:
             Of a link, the file that it points to is replaced. A new file has the usual mode, an existing one keeps
             its own.
         """
+        self._write(path)
+
+    def _write(self, path: str | os.PathLike[str], **more: Array) -> None:
+        """Save the model, and `more` arrays that it can do without."""
         arrays: Arrays = {}
         description = _describe(self, "", arrays)
-        write_file(path, arrays, description)
+        write_file(path, {**arrays, **more}, description)
 
     def _check_saveable(self) -> None:
         check_is_fitted(self)

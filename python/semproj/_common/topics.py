@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -42,6 +43,7 @@ class TopicModel(RowTransformer):
         word_topics_="f4 p k",
         view_starts_="i8 vocabularies",
         topic_prevalence_="f8 k ?",
+        doc_topics_="f4 documents k ?",
         objective_="f8 sweeps",
     )
     _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps")
@@ -83,7 +85,37 @@ class TopicModel(RowTransformer):
     def _check_has_documents(self) -> None:
         check_is_fitted(self, "components_")
         if not hasattr(self, "doc_topics_"):
-            raise ValueError("doc_topics_: is not saved with a model; fit it again")
+            raise ValueError("doc_topics_: was not saved, which documents=True does; fit the model again")
+
+    def save(self, path: str | os.PathLike[str], *, documents: bool = False) -> None:
+        """Write the fitted model to a safetensors file, replacing an existing one in a single step.
+
+        Parameters
+        ----------
+        path : path-like
+            Of a link, the file that it points to is replaced. A new file has the usual mode, an existing one keeps
+            its own.
+        documents : bool, default False
+            Save the mixtures of the documents fitted on too, ``doc_topics_``.
+        """
+        if documents:
+            self._check_has_documents()
+        self._write(path, **self._of_documents() if documents else {})
+
+    def _of_documents(self) -> dict[str, Array]:
+        """What is saved of documents on request."""
+        return {"doc_topics_": np.ascontiguousarray(self.doc_topics_)}
+
+    def _get_state(self) -> dict[str, Array]:
+        known = self._of_documents() if hasattr(self, "doc_topics_") else {}
+        return {name: value for name, value in super()._get_state().items() if name not in known}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        super()._set_state(arrays, scalars)
+        if self.doc_topics_ is None:
+            del self.doc_topics_
+        else:
+            self.doc_topics_ = np.array(self.doc_topics_)  # sweeps look at memory that can be written to
 
     def _fill(self, X: Any, result: Array, view: int = 0) -> None:
         threads, iterations, alpha = self._fold_in_options()
