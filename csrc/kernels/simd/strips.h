@@ -2,9 +2,9 @@
 // A query against a strip of corpus rows that are read as they lie, compiled once per instruction set.
 //
 // Cost. A tile (scores.h) wants its rows transposed first, which pays when a dozen queries share the work. A
-// strip takes one FMA, and one load of 16 bytes, for 4 columns of a row: 25 cycles for 200 columns, where
-// 800 bytes come from the third-level cache in about 40 and from memory in 80. So one query costs the bytes
-// of the corpus / bandwidth, and a few of them as much, because a strip stays in the first-level cache.
+// strip takes one FMA, and one load of 16 bytes, for 4 columns of a row: by count of instructions 25 cycles
+// for 200 columns, less than their 800 bytes take from memory. So one query costs about the bytes of the
+// corpus / bandwidth; each further one reads the strip again, from the first-level cache.
 //
 // The 4 lanes are the strands of scores.h: bits are those of a tile. Jensen-Shannon has no strips: its
 // logarithms want wide registers more than they want to save a transposition.
