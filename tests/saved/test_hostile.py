@@ -261,12 +261,12 @@ class TestArrays:
             changed(path, "cplsa", scalars={**description["scalars"], "projection_": [whole, report]})
             refused(path)
             views = [np.eye(6, dtype=np.float32)] * 2
-            sj.CPLSA(2, max_iter=2, tol=0, checkpoint=path.with_name("state")).fit(views)
+            sj.CPLSA(2, init="frequency", max_iter=2, tol=0, checkpoint=path.with_name("state")).fit(views)
             arrays, description = read_file(path.with_name("state"))
             description["state"]["sweeps"]["projection"] = [whole, report]
             rewrite(path.with_name("state"), arrays, description)
             with pytest.raises(ValueError, match=r"checkpoint: .*state"):
-                sj.CPLSA(2, max_iter=3, tol=0, checkpoint=path.with_name("state")).fit(views)
+                sj.CPLSA(2, init="frequency", max_iter=3, tol=0, checkpoint=path.with_name("state")).fit(views)
             path.with_name("state").unlink()
 
     def test_labels(self, path):

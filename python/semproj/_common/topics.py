@@ -112,8 +112,8 @@ class TopicModel(RowTransformer):
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         super()._set_state(arrays, scalars)
-        if self.doc_topics_ is None:
-            del self.doc_topics_
+        if getattr(self, "doc_topics_", None) is None:
+            self.__dict__.pop("doc_topics_", None)
         else:
             self.doc_topics_ = np.array(self.doc_topics_)  # sweeps look at memory that can be written to
 

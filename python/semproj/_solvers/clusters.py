@@ -69,7 +69,9 @@ def _spread_rows(P: Array, n: int, key: int, n_threads: int) -> Array:
 
 
 def _nearest(P: Array, centres: Array, n_threads: int) -> Array:
-    return _core.top_k(P, centres, 1, "cosine", n_threads).indices[:, 0]
+    """The nearest centre of each row; of a zero row, which has none, the first."""
+    nearest: Array = np.maximum(_core.top_k(P, centres, 1, "cosine", n_threads).indices[:, 0], 0)
+    return nearest
 
 
 def _centres(P: Array, labels: Array, before: Array, n_threads: int) -> Array:
