@@ -14,7 +14,7 @@ from ._common.base import RowTransformer
 from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from ._common.layouts import layouts, numbers
 from ._common.types import Array
-from ._common.validation import check_integer, check_real, keeps_previous_fit, without_duplicates
+from ._common.validation import check_integer, check_real, keeps_previous_fit, without_duplicates, without_zeros
 from ._solvers.alternating import AlternatingSolves, SolvesRows
 from .retrieval import check_rows, top_k
 
@@ -187,11 +187,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         X = super()._validated(X, reset)
         if X.nnz and X.data.min() < 0:
             raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
-        X = without_duplicates(X)
-        if X.nnz and not X.data.all():
-            X = X.copy()
-            X.eliminate_zeros()
-        return X
+        return without_zeros(without_duplicates(X))
 
     def _confidence(self, X: Any) -> Array:
         if self.alpha is None:
@@ -204,15 +200,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return weights
 
     def _fill(self, X: Any, result: Array) -> None:
-        self._solver(self.item_vectors_, 1.0).solve(_liked(X), result, self._confidence(X))
-        if not np.isfinite(result).all():
-            raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
-
-    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.item_vectors_.dtype
-        if storage not in (None, dtype.name):
-            raise ValueError(f"storage: ImplicitALS keeps its item vectors as {dtype.name}, got {storage!r}")
-        return dtype
+        self._solve(_liked(X), result, self.item_vectors_, 1.0, self._confidence(X))
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)

@@ -15,7 +15,7 @@ from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
 from ._common.types import Array
-from ._common.validation import check_integer, check_real, keeps_previous_fit, kind_of_values
+from ._common.validation import check_integer, check_real, keeps_previous_fit, kind_of_values, without_zeros
 from ._solvers.alternating import AlternatingSolves, SolvesRows
 
 __all__ = ["WTMF"]
@@ -170,21 +170,10 @@ class WTMF(SolvesRows, RowTransformer):
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = super()._validated(X, reset)
-        if X.nnz and not X.data.all():
-            X = X.copy()
-            X.eliminate_zeros()
-        return X
+        return without_zeros(X)
 
     def _fill(self, X: Any, result: Array) -> None:
-        self._solver(self.word_vectors_, self.missing_weight).solve(X, result)
-        if not np.isfinite(result).all():
-            raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
-
-    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.word_vectors_.dtype
-        if storage not in (None, dtype.name):
-            raise ValueError(f"storage: WTMF keeps its word vectors as {dtype.name}, got {storage!r}")
-        return dtype
+        self._solve(X, result, self.word_vectors_, self.missing_weight)
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)

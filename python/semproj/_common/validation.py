@@ -297,6 +297,14 @@ def without_duplicates(x: Any) -> Any:
     return x
 
 
+def without_zeros(x: Any) -> Any:
+    """Drop explicit zeros. Copies only if there are any."""
+    if x.nnz and not x.data.all():
+        x = x.copy()
+        x.eliminate_zeros()
+    return x
+
+
 def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
     """CSR matrices with aligned rows, one per language, which share a vocabulary or have their own."""
     if sp.issparse(X) or not isinstance(X, Sequence):

@@ -142,6 +142,21 @@ class SolvesRows:
         found: RowSolver = cache["solver"]
         return found
 
+    def _solve(
+        self, X: Any, result: Array, columns: Array, missing_weight: float, weights: Array | None = None
+    ) -> None:
+        """The vectors of new rows."""
+        self._solver(columns, missing_weight).solve(X, result, weights)
+        if not np.isfinite(result).all():
+            raise ValueError(f"X: the vectors are not finite; values are too large for {result.dtype}")
+
+    def _output_dtype(self, storage: str | None) -> np.dtype[Any]:
+        model: Any = self
+        dtype: np.dtype[Any] = model.components_.dtype
+        if storage not in (None, dtype.name):
+            raise ValueError(f"storage: {type(self).__name__} keeps its vectors as {dtype.name}, got {storage!r}")
+        return dtype
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         state.pop("_solver_cache", None)
