@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj._common.fitting import Sweeps
+from semproj._common.persistence import read_file
 from tests.contract.cases import ITERATIVE
 from tests.support import same_bits
 from tests.support.fitted import assert_same_fit
 from tests.support.forking import exit_of
 from tests.support.interrupting import Stop, interrupted
+from tests.support.limiting import little_more_memory
+from tests.support.saving import rewrite
 
 SWEEPS = 7
 RISE = {sj.WTMF: -1, sj.ImplicitALS: -1, sj.BPTF: 0}  # which way the objective goes; up for all others
@@ -270,6 +274,17 @@ class TestMemory:
             sj.BPTF(10**7).fit([sp.eye_array(50, k=1)])
 
 
+def with_one_number(value, number):
+    """The value with another number in place of one, for each of them; of lists, the first."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from ({**value, key: other} for other in with_one_number(each, number))
+    elif isinstance(value, list) and value:
+        yield from ([other, *value[1:]] for other in with_one_number(value[0], number))
+    elif isinstance(value, (int, float)):
+        yield number
+
+
 class TestCheckpoint:
     @pytest.mark.parametrize("after", [1, 4, 6, 7])
     @pytest.mark.parametrize("error", [Stop(), KeyboardInterrupt()], ids=["error", "ctrl-c"])
@@ -379,6 +394,18 @@ class TestCheckpoint:
         for content in (b"", whole[:100], whole[:-1], bytes(flipped), b"not a checkpoint", saved.read_bytes()):
             path.write_bytes(content)
             self.refused(case.make(checkpoint=path), case.data(0), path, path.name)
+
+    @pytest.mark.filterwarnings("ignore")  # numbers that no fit has may be a state that cannot be improved
+    @pytest.mark.parametrize("number", [2**31, 1e308])
+    def test_numbers_that_no_fit_has(self, case, path, number):
+        """Read as they stand or refused, but checked before they are believed: a file may promise billions."""
+        interrupted(case.make(checkpoint=path), case.data(0), 3)
+        arrays, description = read_file(path)
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        for state in with_one_number(description["state"], number):
+            rewrite(path, arrays, {**description, "state": state})
+            with little_more_memory(gigabytes=2), suppress(ValueError):
+                case.fit(checkpoint=path)
 
     def refused(self, model, data, path, words):
         """Neither gone on with nor overwritten."""

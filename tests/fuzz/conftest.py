@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from tests.support.limiting import little_more_memory
+
 MINUTES = "SEMPROJ_FUZZ_MINUTES"  # for all fuzzers together
 SEED = "SEMPROJ_FUZZ_SEED"  # run this case alone
 
@@ -34,7 +36,8 @@ def fuzz(request: pytest.FixtureRequest) -> Fuzz:
     def run(check: Callable[[np.random.Generator], None], *, cases: int) -> None:
         for seed in seeds(cases):
             try:
-                check(np.random.default_rng(seed))
+                with little_more_memory(gigabytes=8):
+                    check(np.random.default_rng(seed))
             except Exception as error:
                 what = f"{type(error).__name__}: {error}"
                 raise AssertionError(f"{SEED}={seed} python -m pytest {request.node.nodeid}\n{what}") from error

@@ -95,9 +95,11 @@ class Checkpoint:
 
     @contextmanager
     def taken_up(self) -> Iterator[None]:
-        """Blame the file for whatever goes wrong while a fit takes up what is in it."""
+        """Blame the file for whatever goes wrong while a fit takes up what is in it, but not for little memory."""
         try:
             yield
+        except MemoryError:
+            raise
         except Exception as error:
             what = f"checkpoint: {self._path} does not hold a state of this fit ({error!s:.300})"
             raise ValueError(what) from error

@@ -158,6 +158,11 @@ class ChainSweeps(Sweeps):
     def _restore(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
         chain, model = self._chain, self._model
         self._sweep = check_integer(scalars["sweep"], "sweep", low=1)
+        # Before anything is made for each sweep: a file may say that there were billions.
+        for name, trace in self._traces.items():
+            trace += [check_real(value, name) for value in scalars["traces"][name]]
+            if len(trace) != (0 if name == "held_out_mae" and not self._held_out else self._sweep):
+                raise ValueError(f"{name}: expected a number for each sweep, got {len(trace)}")
         self._kept = list(range(model.burn_in + model.thin, self._sweep + 1, model.thin))
         expected = {name: (a.dtype, a.shape) for name, a in vars(chain).items() if name in ("slices", "matrices")}
         expected["words"] = (chain.words.dtype, chain.words.shape)
@@ -167,10 +172,6 @@ class ChainSweeps(Sweeps):
         check_state(arrays, expected)
         chain.words[:], chain.slices[:], chain.matrices[:] = arrays["words"], arrays["slices"], arrays["matrices"]
         chain.alpha = check_positive(scalars["alpha"], "alpha")
-        for name, trace in self._traces.items():
-            trace += [check_real(value, name) for value in scalars["traces"][name]]
-            if len(trace) != (0 if name == "held_out_mae" and not self._held_out else self._sweep):
-                raise ValueError(f"{name}: expected a number for each sweep, got {len(trace)}")
         for name, draws in self._draws.items():
             for value in arrays.get(f"kept_{name}", ()):
                 draws.append(value)

@@ -186,7 +186,10 @@ class Hooi:
             self._basis(j).restore(mine)
         self.core = arrays["core"]
         self.energies = [check_real(each, "energies", low=0) for each in scalars["energies"]]
-        self.relaxation, self.key = check_real(scalars["relaxation"], "relaxation"), seed_key(scalars["key"])
+        self.key = seed_key(scalars["key"])
+        self.relaxation = check_real(
+            scalars["relaxation"], "relaxation", low=LEAST_RELAXATION, high=MOST_RELAXATION
+        )
 
     def set_factor(self, j: int, factor: Array) -> None:
         """Orthonormal columns for a mode."""
