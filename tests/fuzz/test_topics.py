@@ -96,9 +96,14 @@ def check_fit(rng: np.random.Generator, cls: type) -> None:
         phi = model.components_[:, begin : begin + view.shape[1]].astype(np.float64)
         theta = model.transform(view, **which)
         assert_sums_to_one(theta)
-        if (theta.astype(np.float64) @ phi >= 1e-29)[view.toarray() > 0].any():
+        likely = theta.astype(np.float64) @ phi >= 1e-29
+        if likely[view.toarray() > 0].any():
             assert np.isfinite(model.perplexity(view, **which))
-        np.testing.assert_allclose(theta, reference.fold_in(dense(view), phi, model.alpha, 10), atol=1e-5)
+        # Tokens of next to no probability are left out by the kernels alone, from the first iteration on.
+        likely &= phi.mean(axis=0) >= 1e-29
+        same = (likely | (view.toarray() == 0)).all(axis=1)
+        expected = reference.fold_in(dense(view), phi, model.alpha, 10)
+        np.testing.assert_allclose(theta[same], expected[same], atol=1e-5)
 
 
 def check_objective(rng: np.random.Generator, cls: type) -> None:
