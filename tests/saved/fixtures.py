@@ -146,7 +146,7 @@ def vectors(model: Any) -> np.ndarray:
     if isinstance(model, sj.BPTF):
         i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
         return np.array([model.predict(i, j, slice=k) for k in range(2)])
-    rows = sj.TermCounter().fit(TEXTS).transform(QUERY)
+    rows = sj.TermCounter().fit(TEXTS).transform(QUERY).astype(np.float32)  # which may be weights
     if isinstance(model, (sj.JPLSA, sj.CPLSA)) and model.vocabulary == "separate":
         return np.vstack([model.transform(rows, view=view) for view in range(2)])
     result = model.transform(rows)
