@@ -90,6 +90,8 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
 
     words_: list[str]
     vocabulary_: dict[str, int]
+    word_vectors_: Any
+    _words_required = True
 
     def __contains__(self, word: object) -> bool:
         check_is_fitted(self, "vocabulary_")
@@ -114,16 +116,21 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
         return places
 
     def _get_state(self) -> dict[str, Array]:
+        if not hasattr(self, "words_"):
+            return super()._get_state()
         words, offsets = pack_strings(self.words_)
         return {**super()._get_state(), "words": words, "word_offsets": offsets}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        if "words" not in arrays and not self._words_required:
+            super()._set_state(arrays, scalars)
+            return
         arrays = dict(arrays)
         words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
         super()._set_state(arrays, scalars)
         self._set_words(words)
-        if not len(self.vocabulary_) == len(words) == len(arrays["word_vectors_"]):
-            raise ValueError(f"words: expected {len(arrays['word_vectors_'])} different ones, got {len(words)}")
+        if not len(self.vocabulary_) == len(words) == len(self.word_vectors_):
+            raise ValueError(f"words: expected {len(self.word_vectors_)} different ones, got {len(words)}")
 
 
 class SimilarityModel(WordModel):
