@@ -20,7 +20,7 @@ from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_integer, check_real
-from ._common.words import cosines, nearest_words, of_words
+from ._common.words import cosines, nearest_words, of_words, refuse_no_words
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem
@@ -212,6 +212,10 @@ class ExtendedWordSpace(Persistent):
         """
         if isinstance(words, str):
             raise TypeError("words: expected a list of words, got a str")
+        refuse_no_words(words, "words")
+        words = list(words)
+        if wrong := [word for word in words if not isinstance(word, str)]:
+            raise TypeError(f"words: expected words, got {wrong[0]!r}")
         asked = [normal_word(word) for word in words]
         lemmas = asked if self.lemmatizer is None else self.lemmatizer(asked)
         vectors = np.zeros((len(asked), self.vectors.shape[1]), self.vectors.dtype)
@@ -272,6 +276,7 @@ class ExtendedWordSpace(Persistent):
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, commonness: float) -> Any:
         k = check_integer(k, "k", low=1)
         commonness = check_real(commonness, "commonness", low=0)
+        refuse_no_words(words, "words")
         asked = [words] if isinstance(words, str) else list(words)
         rows = nearest_words(
             sign * self.embed(asked).vectors,

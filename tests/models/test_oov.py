@@ -304,3 +304,13 @@ class TestSaving:
         assert loaded.embed(["hotter"]).rules == space.embed(["hotter"]).rules == ["lemma"]
         loaded.lemmatizer = None
         assert loaded.embed(["hot"]).rules == ["known"]
+
+
+def test_what_is_no_word_is_refused():
+    space = ExtendedWordSpace(["hot", "cold"], [[1.0, 0.0], [-1.0, 0.0]])
+    for ask in (space.most_similar, space.most_opposite, space.embed):
+        for wrong in (5, None, b"hot", {"hot"}):
+            with pytest.raises(TypeError, match="words: expected a word or a sequence of words, got"):
+                ask(wrong)
+        with pytest.raises(TypeError, match="words: expected words, got 5"):
+            ask(["hot", 5])

@@ -47,6 +47,12 @@ def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
     return vocabulary.get(normal_word(word)) if place is None else place
 
 
+def refuse_no_words(words: object, name: str) -> None:
+    """Refuse what is neither a word nor a sequence of them."""
+    if isinstance(words, (bytes, set, frozenset)) or not isinstance(words, Iterable):
+        raise TypeError(f"{name}: expected a word or a sequence of words, got {words!r}")
+
+
 def cosines(left: Array, right: Array) -> Array:
     """Cosines of all pairs of unit rows. The bits of one do not depend on the other rows."""
     scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
@@ -104,8 +110,7 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
     def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
         """The numbers of words, or of one word. Unknown words of a sequence may be skipped."""
         check_choice(unknown, "unknown", UNKNOWN)
-        if isinstance(words, (bytes, set, frozenset)) or not isinstance(words, Iterable):
-            raise TypeError(f"{name}: expected a word or a sequence of words, got {words!r}")
+        refuse_no_words(words, name)
         places = []
         for word in [words] if isinstance(words, str) else words:
             place = find_word(self.vocabulary_, word)
