@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import alignment, kernels, metrics, retrieval, tasks
 from ._common.config import show_config
 from ._common.persistence import load
+from ._common.rows import RowsWarning
 from ._common.tensorfile import SavedModelError
 from ._core import __version__
 from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
@@ -64,6 +65,7 @@ __all__ = [
     "MultiTermCounter",
     "NearestNeighborClassifier",
     "RawRelations",
+    "RowsWarning",
     "SavedModelError",
     "SparseTensor",
     "TermCounter",

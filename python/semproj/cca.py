@@ -16,12 +16,12 @@ from ._common.config import log
 from ._common.layouts import layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
+from ._common.rows import REMEMBERED, RemembersRows, check_weighted
 from ._common.types import Array
 from ._common.validation import (
     check_choice,
     check_integer,
     keeps_previous_fit,
-    kind_of_values,
     seed_key,
     weighted_views,
 )
@@ -44,7 +44,7 @@ __all__ = ["CCA"]
 SOLVERS = ("auto", "cholesky", "dual")
 
 
-class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
+class CCA(RemembersRows, Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
     """Ridge CCA: one projection per view, such that the projections of a document correlate.
 
     Solves the generalised eigenproblem of equations 7, 12 and 13 of Platt, Toutanova and Yih 2010, for two or more
@@ -94,7 +94,7 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         eigenvalues_="T k",
         residuals_="f8 k",
     )
-    _scalars = numbers(_widths=list, converged_=bool, n_iter_=int, solver_=str, _fitted_on=None)
+    _scalars = numbers(_widths=list, converged_=bool, n_iter_=int, solver_=str, **REMEMBERED)
 
     def __init__(
         self,
@@ -124,7 +124,9 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         views = weighted_views(X, shared_columns=False)
-        self._fitted_on = kind_of_values(X, views)
+        if all(sp.issparse(x) for x in X):  # others need not be of terms
+            check_weighted(X, "CCA")
+        self._remember(X, views, shared_columns=False)
         rank = self._checked_rank(views)
         solver, size = self._choose_solver(views, rank)
         with (
@@ -177,12 +179,12 @@ class CCA(Eigensolving, Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError("_widths: expected the numbers of columns of views")
         if sum(self._widths) != self._components.shape[1]:
             raise ValueError("_widths: expected as many columns as components have")
-        ends = np.cumsum(self._widths)
+        ends, terms = np.cumsum(self._widths), self._fitted_terms or [None] * len(self._widths)
         self.views_ = [
             ViewProjection(self.n_threads)._set(
-                np.ascontiguousarray(self._components[:, end - width : end]), getattr(self, "_fitted_on", None)
+                np.ascontiguousarray(self._components[:, end - width : end]), self._fitted_on, each
             )
-            for end, width in zip(ends, self._widths, strict=True)
+            for end, width, each in zip(ends, self._widths, terms, strict=True)
         ]
 
     def _check_parameters(self) -> None:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ._common.rows import check_same_terms, look_weighted, terms_of, warn_of_rows
 from ._common.types import Array
 from ._common.validation import aligned_views, as_csr, keeps_previous_fit
 from .lsa import LSA
@@ -81,16 +82,20 @@ class CLLSI(LSA):
         views = aligned_views(X)
         weighting = self._new_weighting()
         if weighting is not None:
+            _check_counts(views, weighting)
             weighting.fit(sp.vstack(views, format="csr"))
         super().fit(_joined(views, weighting))
         self.weighting_ = weighting
+        self._fitted_terms = terms_of(X[0])
         return self
 
     def partial_fit(self, X: Sequence[Any], y: Any = None) -> CLLSI:
         """Fold in new aligned documents; term statistics stay those of ``fit``."""
         if not hasattr(self, "components_"):
             return self.fit(X)
-        super().partial_fit(_joined(aligned_views(X), self.weighting_))
+        views = aligned_views(X)
+        self._check_view(X[0], views)
+        super().partial_fit(_joined(views, self.weighting_))
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> list[Array]:
@@ -106,10 +111,19 @@ class CLLSI(LSA):
         array of shape (n_documents, n_components)
         """
         check_is_fitted(self, "components_")
-        X = as_csr(X, ranges=False)
+        given, X = X, as_csr(X, ranges=False)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X: has {X.shape[1]} columns, the model was fitted on {self.n_features_in_}")
+        self._check_view(given, [X])
         return self._project(X, weighting=self.weighting_)
+
+    def _check_view(self, given: Any, views: list[Any]) -> None:
+        """Whether rows are like those of the fit."""
+        if self.weighting_ is None:
+            self._check_rows(given, views[0])
+        else:
+            check_same_terms(self._fitted_terms, terms_of(given), "X: its columns", "the CLLSI")
+            _check_counts(views, self.weighting_)
 
     def _new_weighting(self) -> TermWeighting | None:
         if self.weighting is None:
@@ -135,6 +149,12 @@ class CLLSI(LSA):
             raise ValueError(f"weighting_: expected weights of {self.n_features_in_} terms")
         if isinstance(self.weighting, str) and self.weighting == "weighting_":
             self.weighting = clone(self.weighting_)
+
+
+def _check_counts(views: list[Any], weighting: TermWeighting) -> None:
+    if look_weighted(views):
+        what = f"CLLSI weights counts itself, by {type(weighting).__name__}, and these are weighted already"
+        warn_of_rows(f"X: {what}; give counts, or write CLLSI(weighting=None)")
 
 
 def _joined(views: list[Any], weighting: TermWeighting | None) -> Any:

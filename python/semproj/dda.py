@@ -11,8 +11,9 @@ from . import _core
 from ._common.base import LinearModel, oriented, progress_bar, unit_rows, warn_not_converged
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.rows import REMEMBERED, check_weighted
 from ._common.types import Array
-from ._common.validation import check_integer, keeps_previous_fit, kind_of_values, seed_key, weighted_views
+from ._common.validation import check_integer, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.generalized import BlockFactor, Eigensolving, SymmetricOperator, Whitened
 from ._solvers.krylov import basis_size
 from .kernels import Projection, project
@@ -74,7 +75,7 @@ class DDA(Eigensolving, LinearModel):
         eigenvalues_="T k",
         groups_="i4 p",
     )
-    _scalars = numbers(n_features_in_="p", _fitted_on=None)
+    _scalars = numbers(n_features_in_="p", **REMEMBERED)
 
     def __init__(
         self,
@@ -106,7 +107,8 @@ class DDA(Eigensolving, LinearModel):
         """
         self._check_parameters()
         views = weighted_views(X)
-        self._fitted_on = kind_of_values(X, views)
+        check_weighted(X, "DDA")
+        self._remember(X, views)
         key = seed_key(self.random_state)
         with single_threaded_blas():
             groups = self._groups(views, key)

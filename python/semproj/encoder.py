@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Sized
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._common.base import RowTransformer
 from ._common.persistence import Persistent
+from ._common.rows import check_same_terms, warn_of_rows
 from ._common.types import Array
 from ._common.validation import as_documents, check_choice, check_out
 from .kernels import STORAGES
@@ -153,8 +153,17 @@ class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             check_is_fitted(weighting, "term_weight_")
             if len(weighting.term_weight_) != width:
                 raise ValueError(f"weighting: has {len(weighting.term_weight_)} terms, the model has {width}")
+        self._check_same_terms(weighting)
         self._check_same_rows(weighting, own is not None)
         return weighting
+
+    def _check_same_terms(self, weighting: TermWeighting | None) -> None:
+        """Whether columns of the counter are those that the others were fitted on, as far as these know it."""
+        for part in (weighting, self.model):
+            known = None if part is None else part._fitted_terms
+            for terms in known if isinstance(known, list) else [known]:
+                name = f"the {type(part).__name__}"
+                check_same_terms(terms, self.counter._terms_fingerprint(), "counter: its columns", name)
 
     def _check_same_rows(self, weighting: TermWeighting | None, own: bool) -> None:
         """Whether the model gets rows of the kind that it was fitted on."""
@@ -167,12 +176,12 @@ class Encoder(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if own:
             return
         if self.model._fitted_on == "counts":
-            warnings.warn("weighting: the model was fitted on counts, and gets weighted rows", stacklevel=4)
+            warn_of_rows("weighting: the model was fitted on counts, and gets weighted rows")
         unseen = weighting.document_frequency_ > self.counter.term_counts_
         if self.counter.vocabulary is None and unseen.any():
             term = self.counter.get_feature_names_out()[unseen.argmax()]
             what = f"the weighting has seen {term!r} in more documents than the counter has seen it at all"
-            warnings.warn(f"weighting: {what}; expected one that was fitted on the counter's rows", stacklevel=4)
+            warn_of_rows(f"weighting: {what}; expected one that was fitted on the counter's rows")
 
     def _check_saveable(self) -> None:
         self._check_parts()

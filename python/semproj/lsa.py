@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._common.base import LinearModel, flip_signs, progress_bar, warn_not_converged
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.rows import REMEMBERED
 from ._common.types import Array
-from ._common.validation import check_choice, keeps_previous_fit, kind_of_values, seed_key
+from ._common.validation import check_choice, keeps_previous_fit, seed_key
 from ._solvers.krylov import basis_size, block_width, check_parameters, product
 from ._solvers.svd import CHUNK_ROWS, SparseOperator, column_mean, leading_vectors
 
@@ -87,9 +88,7 @@ class LSA(LinearModel):
         mean_="T p ?",
         _column_mean="f8 p",
     )
-    _scalars = numbers(
-        n_features_in_="p", n_samples_seen_=int, n_iter_=None, _sum_of_squares=float, _fitted_on=None
-    )
+    _scalars = numbers(n_features_in_="p", n_samples_seen_=int, n_iter_=None, _sum_of_squares=float, **REMEMBERED)
 
     def __init__(
         self,
@@ -127,7 +126,7 @@ class LSA(LinearModel):
         result = self._solve(X, mean if self.center else None, int(self.n_components))
         self._store(result.components, result.singular_values, mean, _sum_of_squares(X), X.shape[0])
         self.residuals_, self.n_iter_ = result.residuals, result.n_restarts + 1
-        self._fitted_on = kind_of_values([given], [X])
+        self._remember([given], [X])
         if self.solver == "lanczos" and not result.converged:
             warn_not_converged(self.max_iter, float(result.residuals.max()), self.tol)
         return self

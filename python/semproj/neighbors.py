@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._common.layouts import layouts, numbers
 from ._common.persistence import Persistent
+from ._common.rows import refuse_what_has_no_rows
 from ._common.tensorfile import Arrays
 from ._common.types import Array
 from ._common.validation import check_finite, check_integer, check_range, keeps_previous_fit
@@ -80,6 +81,7 @@ class NearestNeighborClassifier(Persistent, ClassifierMixin, BaseEstimator):  # 
         """
         self._check_parameters()
         metric, n_neighbors = check_metric(self.metric), int(self.n_neighbors)
+        refuse_what_has_no_rows(X)
         X, y = validate_data(self, X, y, dtype=(np.float32, np.float64))
         check_classification_targets(y)
         if n_neighbors > len(X):

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._common.layouts import check_arrays, check_numbers, layouts, numbers
+from ._common.persistence import Persistent, pack_strings, unpack_strings
 from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_integer, check_real
-from ._common.words import cosines, nearest_words, of_words
+from ._common.words import cosines, nearest_words, of_words, refuse_no_words
 from .contextspace import ContextSpace, check_words
 from .retrieval import top_k
 from .stem import stem
@@ -45,7 +47,15 @@ class Embedding(NamedTuple):
     matches: list[tuple[str, ...]]
 
 
-class ExtendedWordSpace:
+class _NotSaved:
+    """Stands for a lemmatizer that a loaded space had, which is code and not in its file."""
+
+    def __call__(self, words: list[str]) -> list[str]:
+        write = "space.lemmatizer = semproj.Lemmatizer(wordnet), or None to do without"
+        raise ValueError(f"lemmatizer: is not saved with a space; write {write}")
+
+
+class ExtendedWordSpace(Persistent):
     """A space of word vectors that finds vectors for other words, too.
 
     The vector of a word is the centroid, scaled to unit length, of the words that the first of these rules finds:
@@ -79,7 +89,8 @@ class ExtendedWordSpace:
     vectors : array-like of shape (n_words, n_components)
         Their cosine is the similarity.
     lemmatizer : callable or None, default None
-        Returns the lemmas of a list of words, as `Lemmatizer` does. Without it, the rule "lemma" is not used.
+        Returns the lemmas of a list of words, as `Lemmatizer` does. Without it, the rule "lemma" is not used. It
+        is not saved: set the attribute of a space that was loaded.
     context : ContextSpace or None, default None
         Without it, the rule "context" is not used.
     n_neighbors : int, default 10
@@ -94,6 +105,10 @@ class ExtendedWordSpace:
     vectors : array of shape (n_words, n_components)
         They have unit length, or are zero.
     vocabulary : dict of str to int
+
+    Notes
+    -----
+    ``save`` writes words, vectors and the context space to a file that :func:`semproj.load` reads.
 
     Examples
     --------
@@ -127,7 +142,10 @@ class ExtendedWordSpace:
         dtype = np.float64 if np.asarray(vectors).dtype == np.float64 else np.float32
         self.vectors, self.vocabulary = check_words(self.words, vectors, dtype)
         self._usable = _make_unit(self.vectors)
-        self.lemmatizer, self.context = lemmatizer, context
+        self.lemmatizer, self.context, self.n_threads = lemmatizer, context, n_threads
+        self._set_options(n_neighbors, n_consistent, entry_counts)
+
+    def _set_options(self, n_neighbors: int, n_consistent: int, entry_counts: npt.ArrayLike | None) -> None:
         self.n_neighbors = check_integer(n_neighbors, "n_neighbors", low=1)
         self.n_consistent = check_integer(n_consistent, "n_consistent", low=1, high=self.n_neighbors)
         if comb(self.n_neighbors, self.n_consistent) > _MOST_SUBSETS:
@@ -135,12 +153,51 @@ class ExtendedWordSpace:
                 f"n_consistent: expected at most {_MOST_SUBSETS} subsets of n_neighbors={n_neighbors}, "
                 f"got {comb(self.n_neighbors, self.n_consistent)} of {n_consistent}"
             )
-        self.n_threads = n_threads
         self.entry_counts = None if entry_counts is None else np.asarray(entry_counts, np.float64)
         if self.entry_counts is not None and (
             self.entry_counts.shape != (len(self.words),) or not (self.entry_counts >= 0).all()
         ):
             raise ValueError("entry_counts: expected a number of at least 0 for each word")
+
+    _arrays = layouts(
+        words="u1 BYTES", word_offsets="i8 offsets", vectors="T words components", entry_counts="f8 words ?"
+    )
+    _scalars = numbers(n_neighbors=int, n_consistent=int, n_threads=None, lemmatized=bool)
+    _parts = ("context",)
+
+    @classmethod
+    def _blank(cls, *, context: Any = None, **parameters: Any) -> ExtendedWordSpace:
+        if context is not None and not isinstance(context, ContextSpace):
+            raise ValueError(f"context: expected a ContextSpace, got {type(context).__name__}")
+        space = cls.__new__(cls)
+        space.context = context
+        return space
+
+    def _check_saveable(self) -> None:
+        pass
+
+    def _get_parameters_to_save(self) -> dict[str, Any]:
+        return {}
+
+    def _get_state(self) -> dict[str, Array]:
+        words, offsets = pack_strings(self.words)
+        state = {"words": words, "word_offsets": offsets, "vectors": self.vectors}
+        return state if self.entry_counts is None else {**state, "entry_counts": self.entry_counts}
+
+    def _get_scalars(self) -> dict[str, Any]:
+        options = {name: getattr(self, name) for name in ("n_neighbors", "n_consistent", "n_threads")}
+        return {**options, "lemmatized": self.lemmatizer is not None}
+
+    def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        check_numbers(self._scalars, scalars, check_arrays(self._arrays, arrays))
+        vectors = arrays["vectors"]
+        self.words = unpack_strings(arrays["words"], arrays["word_offsets"])
+        self.vectors, self.vocabulary = check_words(self.words, vectors, vectors.dtype, copy=False)
+        self._usable = np.asarray(self.vectors.any(axis=1))
+        self.n_threads = scalars["n_threads"]
+        resolve_threads(self.n_threads)
+        self._set_options(scalars["n_neighbors"], scalars["n_consistent"], arrays.get("entry_counts"))
+        self.lemmatizer = _NotSaved() if scalars["lemmatized"] else None
 
     def embed(self, words: Iterable[str]) -> Embedding:
         """Return the vectors of any words, and the rule that gave each.
@@ -155,6 +212,10 @@ class ExtendedWordSpace:
         """
         if isinstance(words, str):
             raise TypeError("words: expected a list of words, got a str")
+        refuse_no_words(words, "words")
+        words = list(words)
+        if wrong := [word for word in words if not isinstance(word, str)]:
+            raise TypeError(f"words: expected words, got {wrong[0]!r}")
         asked = [normal_word(word) for word in words]
         lemmas = asked if self.lemmatizer is None else self.lemmatizer(asked)
         vectors = np.zeros((len(asked), self.vectors.shape[1]), self.vectors.dtype)
@@ -215,6 +276,7 @@ class ExtendedWordSpace:
     def _nearest(self, words: str | Sequence[str], k: int, sign: int, commonness: float) -> Any:
         k = check_integer(k, "k", low=1)
         commonness = check_real(commonness, "commonness", low=0)
+        refuse_no_words(words, "words")
         asked = [words] if isinstance(words, str) else list(words)
         rows = nearest_words(
             sign * self.embed(asked).vectors,
@@ -237,9 +299,9 @@ class ExtendedWordSpace:
         yield "stem", [row for each in stems for row in self._stems.get(each, ())]
         yield "hyphen", self._spellings.get(_JOINTS.sub("", word), [])
         yield "compound", self._compounds.get(word, [])
-        yield "compound", self._parts(word)
+        yield "compound", self._joined(word)
 
-    def _parts(self, word: str) -> list[int]:
+    def _joined(self, word: str) -> list[int]:
         """Return the rows of the parts of a word joined by hyphens or spaces, if all of them are known."""
         parts = [part for part in _JOINTS.split(word) if part]
         rows = self._rows(parts)

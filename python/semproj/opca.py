@@ -13,8 +13,9 @@ from ._common.base import LinearModel, oriented, progress_bar, warn_not_converge
 from ._common.config import log
 from ._common.layouts import layouts, numbers
 from ._common.resources import half_of_memory, resolve_threads, single_threaded_blas
+from ._common.rows import REMEMBERED, check_weighted
 from ._common.types import Array
-from ._common.validation import check_choice, keeps_previous_fit, kind_of_values, seed_key, weighted_views
+from ._common.validation import check_choice, keeps_previous_fit, seed_key, weighted_views
 from ._solvers.costs import (
     factoring,
     multiplying,
@@ -105,7 +106,7 @@ class OPCA(Eigensolving, LinearModel):
         eigenvalues_="T k",
         residuals_="f8 k",
     )
-    _scalars = numbers(converged_=bool, n_iter_=int, solver_=str, n_features_in_="p", _fitted_on=None)
+    _scalars = numbers(converged_=bool, n_iter_=int, solver_=str, n_features_in_="p", **REMEMBERED)
 
     def __init__(
         self,
@@ -136,7 +137,8 @@ class OPCA(Eigensolving, LinearModel):
         """
         self._check_parameters()
         views = weighted_views(X)
-        self._fitted_on = kind_of_values(X, views)
+        check_weighted(X, "OPCA")
+        self._remember(X, views)
         n, p = views[0].shape
         if self.n_components > min(len(views) * n, p):
             raise ValueError(

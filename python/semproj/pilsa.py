@@ -16,7 +16,7 @@ from ._common.types import Array
 from ._common.validation import check_choice, check_integer, check_real, keeps_previous_fit
 from ._common.words import SimilarityModel, cosines, nearest_words
 from .lsa import LSA
-from .thesaurus import Thesaurus
+from .thesaurus import Thesaurus, check_thesaurus
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
@@ -44,9 +44,7 @@ def signed_matrix(
         ignored, but it must have one of them.
     dtype : float32 or float64, default float32
     """
-    if not isinstance(thesaurus, Thesaurus):
-        raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
-    if not thesaurus.entries:
+    if not check_thesaurus(thesaurus).entries:
         raise ValueError("thesaurus: has no entries")
     weights = DEFAULT_WEIGHTS if weights is None else weights
     used = {name: check_real(weight, f"weights[{name!r}]") for name, weight in weights.items()}

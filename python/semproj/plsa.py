@@ -221,9 +221,11 @@ class PLSA(TopicModel):
         return self._pyldavis_data(self._validated(X, reset=False), names, 0)
 
     def _documents(self, X: Any, reset: bool) -> Documents:
-        X = self._validated(X, reset)
+        given, X = X, self._validated(X, reset)
         if reset and X.nnz == 0:
             raise ValueError("X: has no non-zero entries")
+        if reset:
+            self._remember([given], [X])
         return Documents(X, [0, X.shape[1]])
 
     def _validated(self, X: Any, reset: bool) -> Any:

@@ -118,7 +118,7 @@ def as_tensor(given: Any, name: str = "tensor") -> SparseTensor:
         return SparseTensor(np.asarray(given.coords), given.data, given.shape)
     raise TypeError(
         f"{name}: expected a SparseTensor, a list of sparse matrices or a sparse COO array, got "
-        f"{type(given).__name__}"
+        f"{type(given).__name__}; of a thesaurus, write list(thesaurus.relations.values())"
     )
 
 

@@ -190,6 +190,14 @@ class Thesaurus(Persistent):
         Thesaurus.__init__(self, words, entries, relations, [Problem(*each) for each in scalars["problems"]])
 
 
+def check_thesaurus(given: Any) -> Thesaurus:
+    """What models of a thesaurus are fitted on."""
+    if isinstance(given, Thesaurus):
+        return given
+    write = 'write Thesaurus(words, entries, {"synonym": matrix}), or read one by semproj.thesaurus_readers'
+    raise TypeError(f"thesaurus: expected a Thesaurus, got {type(given).__name__}; {write}")
+
+
 def _relation(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
     where = f"relations: {name!r}"
     with np.errstate(over="ignore"):  # reported below

@@ -14,6 +14,7 @@ from . import _core
 from ._common.layouts import Numbers, layouts, numbers
 from ._common.persistence import Persistent
 from ._common.resources import resolve_threads
+from ._common.rows import check_same_terms, labelled, refuse_what_has_no_rows, terms_of
 from ._common.types import Array
 from ._common.validation import (
     check_positive,
@@ -45,8 +46,9 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
     _arrays = layouts(document_frequency_="i8 P", term_weight_="f8 P")
     _formula: str  # what the kernels call the weight
+    _fitted_terms: str | None = None  # the fingerprint of the terms of the columns, if it is known
     _kernel_checks = True  # the kernel checks indices and signs while it weights
-    _scalars: Numbers = numbers(n_documents_=int, n_features_in_="P")
+    _scalars: Numbers = numbers(n_documents_=int, n_features_in_="P", _fitted_terms=None)
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
@@ -62,7 +64,8 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         """
         resolve_threads(self.n_threads)
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        given, X = X, self._validated(X, reset=True)
+        self._fitted_terms = terms_of(given)
         present = X.indices[X.data != 0]
         self.n_documents_ = int(X.shape[0])
         self.document_frequency_ = np.bincount(present, minlength=X.shape[1]).astype(np.int64)
@@ -82,13 +85,16 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         csr_matrix of float32 or float64, shape (n, n_features); of a sparse array, a csr_array
         """
         check_is_fitted(self, "term_weight_")
-        X = self._validated(X, reset=False)
+        given, X = X, self._validated(X, reset=False)
+        check_same_terms(self._fitted_terms, terms_of(given), "X: its columns", f"the {type(self).__name__}")
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         data = np.empty(X.nnz, dtype=dtype)
         self._weigh(X, data)
-        return csr_kind(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        weighted = csr_kind(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        return labelled(weighted, terms_of(given))
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        refuse_what_has_no_rows(X)
         trusted = not reset and self._kernel_checks
         X = native(check_sparse(X, ranges=not trusted))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")

@@ -14,8 +14,9 @@ from ._common.base import RowTransformer
 from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from ._common.layouts import layouts, numbers
 from ._common.resources import resolve_threads, single_threaded_blas
+from ._common.rows import REMEMBERED
 from ._common.types import Array
-from ._common.validation import check_integer, check_real, keeps_previous_fit, kind_of_values, without_zeros
+from ._common.validation import check_integer, check_real, keeps_previous_fit, without_zeros
 from ._solvers.alternating import AlternatingSolves, SolvesRows
 
 __all__ = ["WTMF"]
@@ -88,7 +89,7 @@ class WTMF(SolvesRows, RowTransformer):
     """
 
     _arrays = layouts(word_vectors_="T p k", objective_="f8 sweeps")
-    _scalars = numbers(n_features_in_="p", n_iter_="sweeps", _fitted_on=None)
+    _scalars = numbers(n_features_in_="p", n_iter_="sweeps", **REMEMBERED)
 
     word_vectors_: Array
     sentence_vectors_: Array
@@ -133,7 +134,7 @@ class WTMF(SolvesRows, RowTransformer):
         self._check_parameters()
         previous = getattr(self, "word_vectors_", None) if self.warm_start else None
         given, X = X, self._validated(X, reset=True)
-        self._fitted_on = kind_of_values([given], [X])
+        self._remember([given], [X])
         own = ("missing_weight", "reg", "orthogonality")
         sweeps = _HalfSweeps(self, X, self.missing_weight, own, start_from=previous)
         fit_by_sweeps(self, sweeps, max_iter=self.max_iter, tol=self.tol)

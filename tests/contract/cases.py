@@ -107,6 +107,10 @@ def _predict(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     return [*(model.predict(i, j, slice=k) for k in range(2)), model.word_vectors_, model.perspective_vectors_]
 
 
+def _related(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [np.stack([model.predict(word, WORDS, name) for word in WORDS]) for name in data[0]]
+
+
 def _degrees(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     return [
         np.stack([model.degree(word, WORDS, relation) for word in WORDS]) for relation in ("synonym", "antonym")
@@ -201,6 +205,13 @@ ITERATIVE = [
         _predict,
         {"held_out": 0.2},
         "thinned",
+    ),
+    Case(
+        sj.BPTF(3, burn_in=2, n_samples=5, checkpoint_every=1, random_state=0),
+        _thesaurus,
+        _related,
+        {"n_components": 2},
+        "words",
     ),
 ]
 

@@ -242,7 +242,7 @@ class TestInput:
         ("slices", "error", "message"),
         [
             ([], TypeError, "slices: expected a list of at least one .*, got none"),
-            (sj.Thesaurus(), TypeError, "slices: expected a list of .* words by words, .*, got Thesaurus"),
+            (sj.Thesaurus(), ValueError, "thesaurus: expected the relation 'synonym'.*, got none"),
             (sp.eye_array(3), TypeError, "slices: expected a list"),
             ([np.eye(3)], TypeError, r"slices\[0\]: expected a sparse matrix"),
             ([sp.coo_array((3, 4))], ValueError, r"slices\[0\]: expected a square matrix"),

@@ -260,6 +260,7 @@ class TestRowsOfAnotherKind:
                 with pytest.raises(ValueError, match="weighting: the model was fitted on weighted rows"):
                     sj.Encoder(counter, None, each).encode(NEW)
 
+    @pytest.mark.filterwarnings("ignore:X. (OPCA|DDA|CCA) expects weighted rows")
     def test_a_weighting_that_was_not_there(self, tmp_path):
         counter, X = self.counted()
         weighting = sj.LogTfIdf().fit(X)
@@ -271,8 +272,9 @@ class TestRowsOfAnotherKind:
                     sj.Encoder(counter, weighting, each).encode(NEW)
 
     def test_a_weighting_of_another_corpus(self):
+        """Of rows without a label, by their numbers."""
         counter, X = self.counted()
-        other = sj.LogTfIdf().fit(sj.TermCounter(max_features=150).fit_transform(documents(900, seed=5)))
-        model = sj.LSA(3, random_state=0).fit(other.transform(X))
-        with pytest.warns(UserWarning, match="weighting: the weighting has seen '.*' in more documents"):
+        other = sj.LogTfIdf().fit(sj.TermCounter(max_features=150).fit_transform(documents(900, seed=5)).copy())
+        model = sj.LSA(3, random_state=0).fit(other.transform(X.copy()))
+        with pytest.warns(sj.RowsWarning, match="weighting: the weighting has seen '.*' in more documents"):
             sj.Encoder(counter, other, model).encode(NEW)

@@ -269,3 +269,48 @@ def test_neighbours_of_any_word(vectors):
     assert both[1] == []  # no rule finds it
     with pytest.raises(ValueError, match="entry_counts: expected a number"):
         ExtendedWordSpace(WORDS, vectors, entry_counts=[1.0])
+
+
+class TestSaving:
+    def space(self, **options):
+        vectors = np.array([[1.0, 0.3], [0.9, 0.1], [-1.0, 0.2], [0.0, 0.0]])
+        context = ContextSpace(["hot", "cold", "sweltering"], [[1, 0], [0, 1], [1, 0.1]])
+        return ExtendedWordSpace(["hot", "warm", "cold", "void"], vectors, context=context, **options)
+
+    def test_what_was_saved_answers_the_same(self, tmp_path):
+        space = self.space(n_neighbors=2, n_consistent=1, entry_counts=[5, 1, 4, 0])
+        space.save(tmp_path / "space")
+        loaded = load(tmp_path / "space")
+        assert (loaded.words, loaded.n_neighbors, loaded.n_consistent) == (space.words, 2, 1)
+        for name in ("vectors", "entry_counts"):
+            np.testing.assert_array_equal(getattr(loaded, name), getattr(space, name))
+        asked = ["Hot", "sweltering", "void", "colder", "xyzzy"]
+        assert loaded.embed(asked)[1:] == space.embed(asked)[1:]
+        assert loaded.most_opposite("sweltering", 2) == space.most_opposite("sweltering", 2)
+
+    def test_without_a_context(self, tmp_path):
+        ExtendedWordSpace(["a"], [[1.0]]).save(tmp_path / "space")
+        loaded = load(tmp_path / "space")
+        assert loaded.context is loaded.lemmatizer is loaded.entry_counts is None
+
+    def test_a_lemmatizer_is_asked_for(self, tmp_path):
+        """Without it some words would silently have other vectors."""
+        space = self.space(lemmatizer=lambda words: [word.removesuffix("ter") for word in words])
+        space.save(tmp_path / "space")
+        loaded = load(tmp_path / "space")
+        with pytest.raises(ValueError, match=r"lemmatizer: is not saved with a space; write space.lemmatizer ="):
+            loaded.embed(["hotter"])
+        loaded.lemmatizer = space.lemmatizer
+        assert loaded.embed(["hotter"]).rules == space.embed(["hotter"]).rules == ["lemma"]
+        loaded.lemmatizer = None
+        assert loaded.embed(["hot"]).rules == ["known"]
+
+
+def test_what_is_no_word_is_refused():
+    space = ExtendedWordSpace(["hot", "cold"], [[1.0, 0.0], [-1.0, 0.0]])
+    for ask in (space.most_similar, space.most_opposite, space.embed):
+        for wrong in (5, None, b"hot", {"hot"}):
+            with pytest.raises(TypeError, match="words: expected a word or a sequence of words, got"):
+                ask(wrong)
+        with pytest.raises(TypeError, match="words: expected words, got 5"):
+            ask(["hot", 5])

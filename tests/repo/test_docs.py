@@ -43,7 +43,7 @@ def test_readme(tmp_path, monkeypatch):
 def guide(tmp_path_factory):
     """What the guide's code leaves, and what it prints."""
     page = ROOT / "docs" / "guide.md"
-    assert len(blocks(page)) == 18
+    assert len(blocks(page)) == 19
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(printed):
         names = run(page, tmp_path_factory.mktemp("guide"), monkeypatch)
@@ -118,6 +118,8 @@ class TestGuide:
         names, _ = guide
         assert names["mean"] < -0.8, "joyful and gloomy are opposites, though nobody said so"
         assert 0 < names["spread"] < 1
+        assert names["opposed"] > 0.5
+        assert {word for word, _ in names["opposites"]} == {"cold", "cool", "icy"}
 
     def test_long_fits(self, guide):
         names, _ = guide

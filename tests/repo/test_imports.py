@@ -14,7 +14,14 @@ LAYERS = (
     ("the compiled module", {"_core"}),
     (
         "types, checks, files, threads",
-        {"_common.types", "_common.validation", "_common.files", "_common.resources", "_common.config"},
+        {
+            "_common.config",
+            "_common.files",
+            "_common.resources",
+            "_common.rows",
+            "_common.types",
+            "_common.validation",
+        },
     ),
     ("what kernels.weighted_row_solve prepares for its rows", {"_solvers.rowsolve"}),
     ("documented entry points to the compiled module", {"kernels"}),

@@ -82,6 +82,15 @@ def _bptf(**options: Any) -> sj.BPTF:
     return sj.BPTF(2, burn_in=3, n_samples=4, random_state=0, **options).fit([pairs, pairs])
 
 
+def _extended_space() -> sj.ExtendedWordSpace:
+    words = ["apple", "pie", "deep"]
+    vectors = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 0.0]], np.float32)
+    context = ContextSpace.from_corpus(TEXTS, n_components=3)
+    return sj.ExtendedWordSpace(
+        words, vectors, context=context, n_neighbors=4, n_consistent=2, entry_counts=[3, 1, 1]
+    )
+
+
 MODELS = {
     "multi_counter": lambda: sj.MultiTermCounter(lowercase=True).fit([TEXTS, TEXTS[::-1]]),
     "multi_counter_separate": lambda: sj.MultiTermCounter("separate", drop_top=1).fit([TEXTS, TEXTS[:4]]),
@@ -106,6 +115,7 @@ MODELS = {
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
     "tucker": lambda: sj.Tucker((3, 3, 2), random_state=0).fit([_counts(), _counts()[::-1]]),
     "bptf": lambda: _bptf(),
+    "bptf_words": lambda: sj.BPTF(2, burn_in=3, n_samples=4, random_state=0).fit(_thesaurus()),
     "bptf_asymmetric": lambda: _bptf(asymmetric=[1], dtype="float64"),
     "plsa": lambda: _topics(sj.PLSA),
     "jplsa": lambda: _topics(sj.JPLSA),
@@ -113,6 +123,7 @@ MODELS = {
     "cplsa": lambda: _topics(sj.CPLSA, coupling=np.inf),
     "cplsa_separate": lambda: _topics(sj.CPLSA, vocabulary="separate", norm="l2"),
     "context_space": lambda: ContextSpace.from_corpus(TEXTS, n_components=3),
+    "extended_space": lambda: _extended_space(),
     "index": lambda: Index(_counts().toarray(), ids=[3, 1, 4, 15, 9, 2, 6]),
     "index_int8": lambda: Index(_wide(), metric="inner_product", storage="int8"),
     "encoder": lambda: _encoder(),
@@ -135,6 +146,8 @@ def vectors(model: Any) -> np.ndarray:
         return np.stack([ids, np.nan_to_num(scores)])
     if isinstance(model, sj.Thesaurus):
         return model["antonym"].toarray()
+    if isinstance(model, sj.ExtendedWordSpace):
+        return model.embed(["apple", "applepie", "sea", "tree", "green"]).vectors
     if isinstance(model, ContextSpace):
         return model.vectors[[model.vocabulary[word] for word in sorted(model.words)]]
     if isinstance(model, sj.PILSA):
@@ -145,8 +158,8 @@ def vectors(model: Any) -> np.ndarray:
         return model.reconstruct(np.indices(model.shape_).reshape(3, -1))
     if isinstance(model, sj.BPTF):
         i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
-        return np.array([model.predict(i, j, slice=k) for k in range(2)])
-    rows = sj.TermCounter().fit(TEXTS).transform(QUERY)
+        return np.array([model.predict(i, j, slice=k) for k in range(model.perspective_samples_.shape[1])])
+    rows = sj.TermCounter().fit(TEXTS).transform(QUERY).astype(np.float32)  # which may be weights
     if isinstance(model, (sj.JPLSA, sj.CPLSA)) and model.vocabulary == "separate":
         return np.vstack([model.transform(rows, view=view) for view in range(2)])
     result = model.transform(rows)

@@ -17,6 +17,7 @@ from ..kernels import Projection, project
 from .layouts import layouts, numbers
 from .persistence import Persistent, saveable
 from .resources import single_threaded_blas
+from .rows import REMEMBERED, RemembersRows, refuse_what_has_no_rows
 from .types import Array
 from .validation import check_out, check_sparse, native, without_duplicates
 
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from ..weighting import TermWeighting
 
 
-class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RowTransformer(
+    RemembersRows,
+    Persistent,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A model whose ``transform`` turns each sparse row into a dense vector. An encoder can use it.
 
     Subclasses set ``components_`` (n_components x n_features) and define ``_fill``, the transform of valid rows;
@@ -33,7 +40,6 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     components_: Array
     n_threads: int | None
-    _fitted_on: str | None = None  # `kind_of_values`, if it is known
 
     def transform(self, X: Any) -> Array:
         """Turn rows into vectors.
@@ -74,9 +80,13 @@ class RowTransformer(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMix
         raise NotImplementedError
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        X = native(check_sparse(X))
+        refuse_what_has_no_rows(X)
+        given, X = X, native(check_sparse(X))
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32])
-        return without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
+        X = without_duplicates(X) if sp.issparse(X) else sp.csr_matrix(X)
+        if not reset:
+            self._check_rows(given, X)
+        return X
 
     @property
     def _n_features_out(self) -> int:
@@ -161,7 +171,7 @@ class ViewProjection(LinearModel):
     """Projects one view of a multi-view model, which fits it."""
 
     _arrays = layouts(components_="T k p")
-    _scalars = numbers(n_features_in_="p", _fitted_on=None)
+    _scalars = numbers(n_features_in_="p", **REMEMBERED)
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
@@ -170,8 +180,8 @@ class ViewProjection(LinearModel):
         """Raise TypeError: fit the model of all views instead."""
         raise TypeError("X: one view cannot be fitted alone; fit the multi-view model")
 
-    def _set(self, components: Array, fitted_on: str | None) -> ViewProjection:
-        self._fitted_on = fitted_on
+    def _set(self, components: Array, fitted_on: str | None, terms: str | None) -> ViewProjection:
+        self._fitted_on, self._fitted_terms = fitted_on, terms
         self.components_ = components
         self.n_features_in_ = components.shape[1]
         return self

@@ -226,7 +226,8 @@ def memory_for(what: str, n_bytes: int) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MemoryError(f"{message}, and the system gives no more: {error}") from error
+        why = "" if str(error) in ("", "std::bad_alloc") else f": {error}"
+        raise MemoryError(f"{message}, and the system gives no more{why}") from error
 
 
 def _memory_limits() -> Iterator[int]:

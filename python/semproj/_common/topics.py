@@ -18,6 +18,7 @@ from .fitting import check_loop_parameters
 from .layouts import ArrayLayouts, Numbers, layouts, numbers
 from .persistence import saveable
 from .resources import resolve_threads
+from .rows import REMEMBERED
 from .topic_starts import STARTS
 from .types import Array
 from .validation import (
@@ -46,7 +47,7 @@ class TopicModel(RowTransformer):
         doc_topics_="f4 documents k ?",
         objective_="f8 sweeps",
     )
-    _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps")
+    _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps", **REMEMBERED)
 
     n_components: int
     alpha: float
@@ -243,7 +244,7 @@ class TopicView(TopicModel):
     """Folds in the documents of one language, by the words that it has in a model of several, which fits it."""
 
     _arrays = layouts(word_topics_="f4 p k")
-    _scalars = numbers(n_features_in_="p")
+    _scalars = numbers(n_features_in_="p", **REMEMBERED)
     view_starts_ = np.zeros(1, np.int64)
 
     def __init__(self, alpha: float = 1.1, fold_in_iter: int = 10, n_threads: int | None = None) -> None:
@@ -253,7 +254,8 @@ class TopicView(TopicModel):
         """Raise TypeError: fit the model of all languages instead."""
         raise TypeError("X: one language cannot be fitted alone; fit the model of all")
 
-    def _set(self, words: Array) -> TopicView:
+    def _set(self, words: Array, fitted_on: str | None, terms: str | None) -> TopicView:
+        self._fitted_on, self._fitted_terms = fitted_on, terms
         self.word_topics_, self.n_features_in_ = words, len(words)
         return self
 
@@ -381,9 +383,12 @@ class AlignedTopicModel(TopicModel):
         shared = not self._separate
         n_views = len(self.view_words_) if shared else len(self.view_starts_)
         bounds = [self._view_bounds(0 if shared else view) for view in range(n_views)]
+        terms = self._fitted_terms if isinstance(self._fitted_terms, list) else [self._fitted_terms] * n_views
         return [
-            TopicView(self.alpha, self.fold_in_iter, self.n_threads)._set(self.word_topics_[begin:end])
-            for begin, end in bounds
+            TopicView(self.alpha, self.fold_in_iter, self.n_threads)._set(
+                self.word_topics_[begin:end], self._fitted_on, each
+            )
+            for (begin, end), each in zip(bounds, terms, strict=True)
         ]
 
     def _restored(self) -> None:
@@ -403,6 +408,8 @@ class AlignedTopicModel(TopicModel):
             if min(view.shape) == 0:
                 raise ValueError(f"X[{i}]: is empty, of shape {view.shape}")
         views = [as_counts(without_duplicates(view), f"X[{i}]") for i, view in enumerate(views)]
+        if not fitted:
+            self._remember(X, views, shared_columns=not self._separate)
         for i, view in enumerate(views):
             if not fitted and view.nnz == 0:
                 raise ValueError(f"X[{i}]: has no non-zero entries")
@@ -418,11 +425,13 @@ class AlignedTopicModel(TopicModel):
         return [end - begin for begin, end in pairwise(bounds)]
 
     def _one_view(self, X: Any, number: int) -> Any:
-        X = as_csr(X)
+        given, X = X, as_csr(X)
         width = self._widths()[number]
         if X.shape[1] != width:
             raise ValueError(f"X: has {X.shape[1]} features, expected {width} features, as in fit")
-        return as_counts(without_duplicates(X))
+        X = as_counts(without_duplicates(X))
+        self._check_rows(given, X, number)
+        return X
 
     def _view_number(self, view: int | None) -> int:
         last = len(self.view_starts_) - 1

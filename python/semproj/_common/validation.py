@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core
+from .rows import is_frame, is_ours, refuse_what_has_no_rows, terms_of
 from .types import Array
 
 _DATA_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
@@ -112,26 +113,11 @@ def seed_key(random_state: Any) -> int:
     raise TypeError(f"random_state: expected None, an integer or a NumPy generator, got {random_state!r}")
 
 
-def kind_of_values(given: Sequence[Any], rows: Sequence[Any]) -> str | None:
-    """What a model is fitted on: "weights" if any value is no integer, "counts" if users gave integers, else None.
-
-    Parameters
-    ----------
-    given : matrices as they came
-    rows : the same as valid CSR matrices
-    """
-    if any((x.data != np.rint(x.data)).any() for x in rows):
-        return "weights"
-    return "counts" if all(getattr(getattr(x, "dtype", None), "kind", "") in ("i", "u") for x in given) else None
-
-
-def is_frame(x: Any) -> bool:
-    """Whether it is a table of pandas, polars or their like, over which Python iterates by columns."""
-    return hasattr(x, "columns") and len(getattr(x, "shape", ())) == 2
-
-
 def as_documents(documents: Any, name: str = "documents") -> Iterable[Any]:
     """An iterable of documents. A frame with one column, or an array with one, is that column."""
+    if is_ours(documents) or sp.issparse(documents):
+        what = f"expected an iterable of raw text documents, got a {type(documents).__name__}"
+        raise TypeError(f"{name}: {what}; write a list of texts")
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
         what = f"iterable over raw text documents expected, got {type(documents).__name__}"
         raise TypeError(f"{name}: {what}; write [text] for one text")
@@ -159,6 +145,7 @@ def as_csr(x: Any, name: str = "X", *, ranges: bool = True) -> Any:
         if x.dtype.kind not in "biuf":
             raise TypeError(f"{name}: expected numbers, got dtype {x.dtype}")
         return x.tocsr()
+    refuse_what_has_no_rows(x, name)
     array = native(np.asarray(x))
     if array.ndim != 2:
         raise ValueError(f"{name}: expected a matrix (2 dimensions), got {array.ndim}")
@@ -307,7 +294,11 @@ def without_zeros(x: Any) -> Any:
 
 def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
     """CSR matrices with aligned rows, one per language, which share a vocabulary or have their own."""
-    if sp.issparse(X) or not isinstance(X, Sequence):
+    if sp.issparse(X) or isinstance(X, np.ndarray) or is_frame(X):
+        what = f"expected a list of matrices, one per language, got one {type(X).__name__}"
+        raise TypeError(f"X: {what}; write [first, second]")
+    refuse_what_has_no_rows(X)
+    if not isinstance(X, Sequence):
         raise TypeError(f"X: expected a list of matrices, one per language, got {type(X).__name__}")
     if not X:
         raise ValueError("X: expected at least one matrix")
@@ -316,6 +307,10 @@ def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
         if view.shape[0] != views[0].shape[0] or (shared_columns and view.shape[1] != views[0].shape[1]):
             what = "rows and columns" if shared_columns else "rows"
             raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; {what} must align")
+        terms = terms_of(X[0]), terms_of(X[i])
+        if shared_columns and None not in terms and terms[0] != terms[1]:
+            what = "its columns are other terms than those of X[0]"
+            raise ValueError(f"X[{i}]: {what}; count all languages by one MultiTermCounter, which shares columns")
     return views
 
 

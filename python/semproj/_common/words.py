@@ -47,6 +47,12 @@ def find_word(vocabulary: Mapping[str, int], word: object) -> int | None:
     return vocabulary.get(normal_word(word)) if place is None else place
 
 
+def refuse_no_words(words: object, name: str) -> None:
+    """Refuse what is neither a word nor a sequence of them."""
+    if isinstance(words, (bytes, set, frozenset)) or not isinstance(words, Iterable):
+        raise TypeError(f"{name}: expected a word or a sequence of words, got {words!r}")
+
+
 def cosines(left: Array, right: Array) -> Array:
     """Cosines of all pairs of unit rows. The bits of one do not depend on the other rows."""
     scores: Array = np.clip(np.einsum("ik,jk->ij", left, right, dtype=np.float64), -1, 1)
@@ -90,6 +96,8 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
 
     words_: list[str]
     vocabulary_: dict[str, int]
+    word_vectors_: Any
+    _words_required = True
 
     def __contains__(self, word: object) -> bool:
         check_is_fitted(self, "vocabulary_")
@@ -102,8 +110,7 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
     def _places(self, words: str | Sequence[str], name: str, unknown: str = "error") -> list[int]:
         """The numbers of words, or of one word. Unknown words of a sequence may be skipped."""
         check_choice(unknown, "unknown", UNKNOWN)
-        if isinstance(words, (bytes, set, frozenset)) or not isinstance(words, Iterable):
-            raise TypeError(f"{name}: expected a word or a sequence of words, got {words!r}")
+        refuse_no_words(words, name)
         places = []
         for word in [words] if isinstance(words, str) else words:
             place = find_word(self.vocabulary_, word)
@@ -114,16 +121,21 @@ class WordModel(Persistent, BaseEstimator):  # type: ignore[misc]
         return places
 
     def _get_state(self) -> dict[str, Array]:
+        if not hasattr(self, "words_"):
+            return super()._get_state()
         words, offsets = pack_strings(self.words_)
         return {**super()._get_state(), "words": words, "word_offsets": offsets}
 
     def _set_state(self, arrays: dict[str, Array], scalars: dict[str, Any]) -> None:
+        if "words" not in arrays and not self._words_required:
+            super()._set_state(arrays, scalars)
+            return
         arrays = dict(arrays)
         words = unpack_strings(arrays.pop("words"), arrays.pop("word_offsets"))
         super()._set_state(arrays, scalars)
         self._set_words(words)
-        if not len(self.vocabulary_) == len(words) == len(arrays["word_vectors_"]):
-            raise ValueError(f"words: expected {len(arrays['word_vectors_'])} different ones, got {len(words)}")
+        if not len(self.vocabulary_) == len(words) == len(self.word_vectors_):
+            raise ValueError(f"words: expected {len(self.word_vectors_)} different ones, got {len(words)}")
 
 
 class SimilarityModel(WordModel):

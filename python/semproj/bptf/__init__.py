@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from .._common.layouts import ArrayLayouts, layouts, numbers
-from .._common.persistence import Persistent, checksum
+from .._common.persistence import checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.tensorfile import Arrays
 from .._common.types import Array
@@ -26,16 +25,18 @@ from .._common.validation import (
     keeps_previous_fit,
     seed_key,
 )
+from ..thesaurus import Thesaurus
 from ._chain import Chain, apply
-from ._metric import check_word_numbers, learn_metric
+from ._metric import learn_metric
 from ._newwords import NewWords
 from ._sampling import ChainSweeps, effective_sample_size
 from ._slices import CellSampler, CosineSlice, ObservedSlice, as_slices
+from ._words import RelatedWords, check_new_words, slices_of
 
 __all__ = ["BPTF", "CosineSlice", "effective_sample_size", "learn_metric"]
 
 
-class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
+class BPTF(RelatedWords):
     """Bayesian probabilistic tensor factorisation of word relatedness, by Gibbs sampling.
 
     Slices of a tensor say how words are related from several perspectives, each in part: cells that are not there
@@ -91,6 +92,10 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         Log likelihood after each sweep, of the cells that the next one uses. A chain does not maximise it.
     n_iter_ : int
         Sweeps done.
+    words_, vocabulary_ : list of str, dict of str to int
+        The words of a thesaurus, if the model was fitted on one, and their numbers.
+    relations_ : list of str or None
+        Its relations.
 
     Notes
     -----
@@ -134,6 +139,20 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
     >>> model = BPTF(2, burn_in=50, n_samples=100, random_state=0).fit([relatedness])
     >>> bool(model.predict(1, 4) < -0.5)
     True
+
+    Of a thesaurus, by words:
+
+    >>> from semproj import Thesaurus
+    >>> words = ["hot", "warm", "boiling", "cold", "cool", "icy"]
+    >>> hot, cold = [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]
+    >>> thesaurus = Thesaurus(words, ["hot", "cold"], {"synonym": [hot, cold], "antonym": [cold, hot]})
+    >>> model = BPTF(2, burn_in=50, n_samples=100, random_state=0).fit(thesaurus)
+    >>> bool(model.predict("hot", "cold", "antonym") > 0.5)
+    True
+    >>> sorted(word for word, _ in model.most_similar("hot", 2))
+    ['boiling', 'warm']
+    >>> sorted(word for word, _ in model.most_opposite("hot", 3))
+    ['cold', 'cool', 'icy']
     """
 
     _arrays = layouts(
@@ -149,7 +168,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         _last_words="T words d ?",
         _last_slices="f8 slices d ?",
     )
-    _scalars = numbers(n_iter_="sweeps", _symmetric=list, _key=int)
+    _scalars = numbers(n_iter_="sweeps", _symmetric=list, _key=int, relations_=None)
 
     def __init__(
         self,
@@ -177,14 +196,16 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
-    def fit(self, slices: Sequence[Any], y: Any = None) -> BPTF:
+    def fit(self, slices: Sequence[Any] | Thesaurus, y: Any = None) -> BPTF:
         """Run the chain.
 
         Parameters
         ----------
         slices : list of sparse matrices of shape (n_words, n_words) or CosineSlice
             Relatedness. Stored values are observed, also zeros. In a symmetric slice a pair may be given in one
-            order or in both.
+            order or in both. Or a Thesaurus, whose words and relations then have names: the first slice has 1 for
+            synonyms and -1 for antonyms, as in the paper, and each other relation has a slice of its own, of ones.
+            Words that are related to no other are left out. ``thesaurus.select`` chooses relations.
         y : ignored
 
         Returns
@@ -192,6 +213,11 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
+        if isinstance(slices, Thesaurus):
+            relations, words, slices = slices_of(slices, self.zeros, tuple(self.asymmetric))
+            self._set_thesaurus(relations, words)
+        else:
+            self._set_thesaurus(None, None)
         observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
         sampler = CellSampler(observed, self.zeros, self.cells)
         symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
@@ -217,14 +243,15 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         vectors: Array = self.perspective_samples_[-1] if last is None else last
         return vectors
 
-    def predict(self, i: Any, j: Any, slice: int = 0, *, return_std: bool = False) -> Any:
+    def predict(self, i: Any, j: Any, slice: int | str = 0, *, return_std: bool = False) -> Any:
         """What cells are about, averaged over the draws.
 
         Parameters
         ----------
-        i, j : int or arrays of int
-            Numbers of words.
-        slice : int, default 0
+        i, j : int or arrays of int; str or sequences of str
+            Numbers of words; or words, of a model that was fitted on a thesaurus.
+        slice : int or str, default 0
+            Its number, or a relation of the thesaurus. "antonym" is minus "synonym".
         return_std : bool, default False
             Also return the standard deviation over the draws.
 
@@ -233,27 +260,30 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         float64 number or array of the common shape of `i` and `j`; or two of them
         """
         check_is_fitted(self, "samples_")
-        n_draws, n_words, _ = self.samples_.shape
-        check_integer(slice, "slice", low=0, high=len(self._symmetric) - 1)
-        rows, cols = np.broadcast_arrays(check_word_numbers(i, "i", n_words), check_word_numbers(j, "j", n_words))
+        n_draws = len(self.samples_)
+        number, sign = self._slice_number(slice)
+        rows, cols = np.broadcast_arrays(self._numbers(i, "i"), self._numbers(j, "j"))
         # Only the words that are asked for are taken from the draws.
         words, places = np.unique(np.concatenate([rows.ravel(), cols.ravel()]), return_inverse=True)
         first, second = np.split(places.astype(np.int32), 2)
         total, squares = np.zeros(rows.size), np.zeros(rows.size)
         for m in range(n_draws):
             V = self.samples_[m][words]
-            matrix = None if self._symmetric[slice] else self.matrix_samples_[m][slice]
-            mapped = apply(V, self.perspective_samples_[m][slice], matrix)
+            mapped = apply(V, *self._perspective(m, number))
             found = _core.pair_products(
                 _padded(V), _padded(mapped), first, second, resolve_threads(self.n_threads)
             )
             total += found
             squares += found.astype(np.float64) ** 2
-        mean = (total / n_draws).reshape(rows.shape)[()]
+        mean = sign * (total / n_draws).reshape(rows.shape)[()]
         if not return_std:
             return mean
         variance = squares / n_draws - (total / n_draws) ** 2
         return mean, np.sqrt(np.maximum(variance, 0)).reshape(rows.shape)[()]
+
+    def _perspective(self, draw: int, number: int) -> tuple[Array, Array | None]:
+        matrix = None if self._symmetric[number] else self.matrix_samples_[draw][number]
+        return self.perspective_samples_[draw][number], matrix
 
     def perspective_correlations(self) -> Array:
         """How much slices have to do with each other: cosines of their vectors, averaged over the draws.
@@ -282,7 +312,12 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
 
     @single_threaded_blas()
     def add_words(
-        self, slices: Sequence[Any], *, zeros: float | Sequence[float] = 0.0, n_neighbors: int = 100
+        self,
+        slices: Sequence[Any],
+        *,
+        words: Sequence[str] | None = None,
+        zeros: float | Sequence[float] = 0.0,
+        n_neighbors: int = 100,
     ) -> BPTF:
         """Draw vectors of new words against the known ones (section 3.2.1), which stay as they are.
 
@@ -295,6 +330,8 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             words to known ones; a pair has those and, in a matrix of shape (n_words, n_new), the ones from known
             words to new ones, and may have None for one of them. A CosineSlice has the known words first, then
             the new ones.
+        words : sequence of str or None
+            Names of the new words, of a model that was fitted on a thesaurus.
         zeros : float or sequence of float, default 0
             For each observed cell of a new word in a slice, so many of the known words that it has no cell with
             are taken for zeros, others in every draw. The `zeros` of the fit are not used.
@@ -309,6 +346,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         check_integer(n_neighbors, "n_neighbors", low=1)
         n_draws, n_words, d = self.samples_.shape
         new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
+        names = check_new_words(words, self, new.count)
         threads = resolve_threads(self.n_threads)
         chain = Chain(
             n_words + new.count, d, self._symmetric, seed=self._key, n_threads=threads, dtype=self.samples_.dtype
@@ -335,6 +373,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
             if hasattr(self, name):  # files of earlier versions lack the objective
                 setattr(extended, name, getattr(self, name))
         extended.samples_, extended._last_words, extended._last_slices = samples, None, None
+        extended._set_thesaurus(getattr(self, "relations_", None), names)
         return extended
 
     def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
@@ -373,6 +412,7 @@ class BPTF(Persistent, BaseEstimator):  # type: ignore[misc]
         }
 
     def _restored(self) -> None:
+        self._check_words(len(self._symmetric))
         seed_key(self._key)
         check_range(self._sweeps_kept, self.n_iter_ + 1, "_sweeps_kept")
 

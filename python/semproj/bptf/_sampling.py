@@ -135,6 +135,7 @@ class ChainSweeps(Sweeps):
             **{f"{name}_": np.array(values) for name, values in self._traces.items()},
             "_symmetric": self._symmetric,
             "_key": chain.numbers.seed,
+            **self._model._names(),
         }
         cells = self._cells(self._sweep + 1)
         return fitted, _log_likelihood(cells, chain.residuals(cells)[0], chain.alpha)

@@ -262,7 +262,7 @@ def check_list(slices: Any) -> None:
     if not isinstance(slices, (list, tuple)) or not slices:
         got = "none" if isinstance(slices, (list, tuple)) else type(slices).__name__
         what = "of words by words, or CosineSlice"
-        raise TypeError(f"slices: expected a list of at least one sparse matrix {what}, got {got}")
+        raise TypeError(f"slices: expected a list of at least one sparse matrix {what}, or a Thesaurus, got {got}")
 
 
 def as_slices(slices: Sequence[Any], asymmetric: Sequence[int], dtype: Any) -> list[Slice]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._common.validation import check_positive, check_real
 from ..pilsa import signed_matrix
-from ..thesaurus import Thesaurus
+from ..thesaurus import Thesaurus, check_thesaurus
 
 OPPOSITES = ("synonym", "antonym")
 
@@ -26,8 +26,7 @@ def weighted_slices(
     row_scaling: float,
 ) -> tuple[tuple[str, ...], list[Any]]:
     """tf-idf weights of each slice, times its scale; a word's document frequency is that of all slices."""
-    if not isinstance(thesaurus, Thesaurus):
-        raise TypeError(f"thesaurus: expected a Thesaurus, got {type(thesaurus).__name__}")
+    check_thesaurus(thesaurus)
     weights = _slice_weights(thesaurus, relations, polarity)
     names = tuple(weights)
     if pivot not in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
+from hashlib import blake2b
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -18,11 +19,14 @@ from .._common.base import progress_bar
 from .._common.layouts import check_arrays, check_numbers, layouts, numbers
 from .._common.persistence import Persistent, check_strings, pack_strings
 from .._common.resources import resolve_threads
+from .._common.rows import labelled
 from .._common.validation import as_documents, scipy_csr
 from ._documents import iter_batches
 from ._given import GivenTerms, given_terms
 
 Document: TypeAlias = "str | bytes | Sequence[str]"
+
+_DERIVED = ("_columns", "_fingerprint")  # attributes that are made from the vocabulary when they are asked for
 
 
 def _integer(name: str, value: Any, least: int) -> None:
@@ -137,7 +141,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def fit_transform(self, documents: Iterable[Document], y: object = None) -> csr_matrix:
         """Learn the vocabulary and count, reading the documents once; equal to ``fit(d).transform(d)``."""
         session, _ = self._learn([documents], keep_rows=True)
-        return scipy_csr(session.rows())
+        return self._labelled(scipy_csr(session.rows()))
 
     def transform(self, documents: Iterable[Document]) -> csr_matrix:
         """Count the terms of the vocabulary.
@@ -154,7 +158,7 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         """
         session = self._session(keep_rows=True, vocabulary=self._fitted())
         self._feed(session, documents)
-        return scipy_csr(session.rows())
+        return self._labelled(scipy_csr(session.rows()))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the terms in the order of their columns; `input_features` is ignored."""
@@ -172,6 +176,19 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
         raise AttributeError(
             "vocabulary_: is set by fit; for terms of your own, write TermCounter(vocabulary=...)"
         )
+
+    def _terms_fingerprint(self) -> str:
+        """Tells other vocabularies apart: a hash of the terms in the order of their columns."""
+        found: str | None = self.__dict__.get("_fingerprint")
+        if found is None:
+            vocabulary, hashed = self._fitted(), blake2b(digest_size=16)
+            for part in (vocabulary.terms(), vocabulary.term_offsets()):
+                hashed.update(np.ascontiguousarray(part).view(np.uint8).data)
+            found = self._fingerprint = hashed.hexdigest()
+        return found
+
+    def _labelled(self, rows: csr_matrix) -> csr_matrix:
+        return labelled(rows, self._terms_fingerprint())
 
     def _fitted(self) -> _core.Vocabulary:
         vocabulary: _core.Vocabulary | None = self.__dict__.get("_vocabulary")
@@ -261,7 +278,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     def _adopt(
         self, vocabulary: _core.Vocabulary, counts: npt.NDArray[np.int64], n_documents: int, n_tokens: int
     ) -> None:
-        self.__dict__.pop("_columns", None)
+        for name in _DERIVED:
+            self.__dict__.pop(name, None)
         self._vocabulary, self.term_counts_ = vocabulary, counts
         self.n_documents_, self.n_tokens_ = n_documents, n_tokens
 
@@ -299,7 +317,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_columns", None)
+        for name in _DERIVED:
+            state.pop(name, None)
         if state.pop("_vocabulary", None) is not None:
             state["_saved"] = (self._get_state(), self._get_scalars())
         return state

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Literal, cast
 
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from .._common.layouts import check_numbers, numbers
 from .._common.persistence import Persistent
-from .._common.validation import is_frame, scipy_csr
+from .._common.rows import is_frame, is_ours
+from .._common.validation import scipy_csr
 from ._counter import Document, TermCounter, naming_view
 
 
@@ -179,14 +180,14 @@ class MultiTermCounter(Persistent, BaseEstimator):  # type: ignore[misc]
             if not keep_rows:
                 return []
             rows = scipy_csr(session.rows())
-            return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+            return [counter._labelled(rows[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
         counters, result = [], []
         for i, source in enumerate(views):
             counters.append(TermCounter(**parameters))
             with naming_view(i):
                 session, _ = counters[i]._learn([source], keep_rows)
             if keep_rows:
-                result.append(scipy_csr(session.rows()))
+                result.append(counters[i]._labelled(scipy_csr(session.rows())))
         self.counters_ = counters
         return result
 
@@ -198,9 +199,11 @@ class MultiTermCounter(Persistent, BaseEstimator):  # type: ignore[misc]
 
 
 def _views(documents: Any) -> list[Iterable[Document]]:
+    expected = "expected a list with the documents of each language"
+    if is_ours(documents) or issparse(documents):
+        raise TypeError(f"documents: {expected}, got a {type(documents).__name__}; write [texts, translations]")
     if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
         raise TypeError(f"documents: expected an iterable for each language, got {type(documents).__name__}")
-    expected = "expected a list with the documents of each language"
     if isinstance(documents, (Mapping, Set)):
         write = "list(documents.values())" if isinstance(documents, Mapping) else "a list"
         raise TypeError(f"documents: {expected}, got {type(documents).__name__}; write {write}")
