@@ -204,13 +204,13 @@ def load_faiss() -> Any | None:
 
 
 def faiss_search(corpus: np.ndarray, queries: np.ndarray, k: int, metric: str, n: int) -> Runner | None:
-    """IndexFlatIP over vectors of unit length, or IndexFlat by L1; built beforehand, which ours has no need of."""
+    """IndexFlatIP or IndexFlatL2 of vectors of unit length, or IndexFlat by L1; built beforehand."""
     faiss = load_faiss()
-    if faiss is None or metric not in ("cosine", "l1"):
+    if faiss is None or metric not in ("cosine", "l2 of unit rows", "l1"):
         return None
     d = corpus.shape[1]
-    if metric == "cosine":
-        index, unit = faiss.IndexFlatIP(d), corpus.copy()
+    if metric != "l1":
+        index, unit = faiss.IndexFlatIP(d) if metric == "cosine" else faiss.IndexFlatL2(d), corpus.copy()
         faiss.normalize_L2(unit)
         index.add(unit)
     else:
@@ -220,7 +220,7 @@ def faiss_search(corpus: np.ndarray, queries: np.ndarray, k: int, metric: str, n
     def run() -> tuple[np.ndarray, np.ndarray]:
         faiss.omp_set_num_threads(n)
         asked = queries
-        if metric == "cosine":
+        if metric != "l1":
             asked = queries.copy()
             faiss.normalize_L2(asked)
         scores, ids = index.search(asked, k)

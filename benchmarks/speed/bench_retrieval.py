@@ -5,6 +5,7 @@ import pytest
 from benchmarks.machine import default_threads
 from benchmarks.ratios.workloads.retrieval import CASES, RANKS, SINGLE
 
+SINGLE_CONTESTANTS = ("ours", "ours int8", "ours top_k", "faiss")
 CONTESTANTS = [("scipy", None)] + [(who, n) for who in ("ours", "faiss", "sklearn") for n in default_threads()]
 
 
@@ -21,7 +22,7 @@ def test_ranks(race, who, threads):
 
 @pytest.mark.parametrize(
     ("who", "threads"),
-    [("scipy", None)] + [(who, n) for who in ("ours", "ours int8", "faiss") for n in default_threads()],
+    [("scipy", None)] + [(who, n) for who in SINGLE_CONTESTANTS for n in default_threads()],
 )
 @pytest.mark.parametrize("workload", SINGLE)
 def test_one_query(race, workload, who, threads):

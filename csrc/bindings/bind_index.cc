@@ -1,5 +1,4 @@
 #include "bindings/retrieve_arguments.h"
-#include "kernels/narrow.h"
 
 namespace semproj::bindings {
 namespace {
@@ -43,7 +42,7 @@ TopK search(const py::array& queries, const py::array& rows, const py::array& le
   const auto right = matrix_view<const float>(rows, "rows");
   if (left.cols != right.cols) throw py::value_error("rows: expected as many columns as queries");
   if (k < 1 || k > right.rows) throw py::value_error("k: expected between 1 and the rows");
-  CorpusOptions known{vector_data<double>(lengths, right.rows, "lengths"), longest, {}};
+  CorpusOptions known{vector_data<double>(lengths, right.rows, "lengths"), longest, {}, {}};
   if (!starts.is_none()) {
     const auto offsets = py::cast<py::array>(starts);
     known.skipped.one_for_all = offsets.size() == 2 && left.rows != 1;
@@ -58,21 +57,16 @@ TopK search(const py::array& queries, const py::array& rows, const py::array& le
       throw py::value_error("skipped: expected numbers of rows");
     }
   }
-  const NarrowRows narrow = narrow_rows(codes, scale, error, right);
+  known.narrow = narrow_rows(codes, scale, error, right);
   const RetrieveOptions options = options_of(metric, n_threads);
-  if (narrow.scale != nullptr && options.metric != Metric::cosine &&
-      options.metric != Metric::inner_product) {
+  if (known.narrow.exists() && options.metric != Metric::cosine && options.metric != Metric::inner_product) {
     throw py::value_error("metric: narrow rows are compared by 'cosine' or 'inner_product'");
   }
   TopK found{py::array_t<int64_t>({left.rows, k}), py::array_t<float>({left.rows, k})};
   int64_t* indices = found.indices.mutable_data();
   float* scores = found.scores.mutable_data();
   const ReleaseGil release;
-  if (narrow.scale != nullptr) {
-    narrow_top_k(left, right, narrow, k, indices, scores, options, known);
-  } else {
-    top_k(left, right, k, indices, scores, options, known);
-  }
+  top_k(left, right, k, indices, scores, options, known);
   return found;
 }
 

@@ -1,7 +1,7 @@
 // Cost. n x m scores of depth d, computed in blocks (see score_blocks.cc) and looked at while they are in the
 // second-level cache: one comparison a vector of scores. A score above the query's bar goes to its reservoir
 // of 2 k keys; a full one is cut to its best k, whose least is the new bar. About k log(m / k) scores get
-// that far.
+// that far. Up to seven queries are looked for in another way (see few_queries.cc).
 //
 // Memory. For each thread 3 KB x depth for its packed queries (twice that for Jensen-Shannon) and 400 KB; for
 // at most a few times 12,288 queries at a time (2 k + 64) x 8 bytes; 16 bytes for each row of both inputs.
@@ -12,14 +12,13 @@
 #include "kernels/retrieve.h"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "core/parallel.h"
 #include "kernels/dispatch.h"
+#include "kernels/few_queries.h"
 #include "kernels/reservoirs.h"
 #include "kernels/score_tasks.h"
 
@@ -27,13 +26,6 @@ namespace semproj {
 namespace {
 
 constexpr int64_t kTasksPerThread = 4;  // so that threads end at about the same time
-constexpr float kMost = std::numeric_limits<float>::infinity();
-
-void raise_to(std::atomic<int32_t>& most, int32_t value) {
-  int32_t seen = most.load(std::memory_order_relaxed);
-  while (seen < value && !most.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
 
 }  // namespace
 
@@ -46,7 +38,7 @@ void prepare_rows(const MatrixView<const float>& rows, const MatrixView<float>& 
   parallel_for(block_count(rows.rows, kGrain), options.n_threads, [&](int64_t task, int) {
     const Block mine = block_at(rows.rows, kGrain, task);
     for (int64_t i = mine.begin; i < mine.end; ++i) {
-      table.strips.scale(rows.row(i), compared.scale(i, 0), compared.scale(i, 1), rows.cols, out.row(i));
+      table.scale(rows.row(i), compared.scale(i, 0), compared.scale(i, 1), rows.cols, out.row(i));
       lengths[i] = compared.length(i);
     }
   });
@@ -56,6 +48,10 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
            int64_t* ids, float* scores, const RetrieveOptions& options, const CorpusOptions& known) {
   if (corpus.rows > int64_t{std::numeric_limits<uint32_t>::max()}) {
     throw std::invalid_argument("corpus: expected fewer than 2^32 rows");
+  }
+  if (are_few(options.metric, queries.rows, queries.cols)) {
+    few_top_k(queries, corpus, k, ids, scores, options, known);
+    return;
   }
   const simd::ScoreTable& table = simd_table(options.isa).scores;
   const int n_threads = threads_for(queries, corpus, options.n_threads);
@@ -67,11 +63,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
   // One block of queries meets each corpus row once, and prepares it then, while it is in the cache.
   const bool once = per_block >= queries.rows && !right.is_prepared();
   if (!once && !right.is_prepared()) right.prepare_all(n_threads);
-  // A few queries need no lengths but for cosine, only numbers that are finite and not too large.
-  const bool unprepared =
-      once && options.metric != Metric::cosine && has_strips(options.metric, queries.rows, queries.cols);
-  if (once && !unprepared) right.make_room();
-  std::atomic<int32_t> largest{0};
+  if (once) right.make_room();
   const Hidden hidden(right, options.metric, known.skipped);
   Scorers scorers(table, options.metric, per_block, queries.cols, n_threads);
   for (int64_t start = 0; start < queries.rows; start += batch) {
@@ -90,16 +82,11 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
         const Block mine = block_at(n, per_block, task / parts);
         BlockScorer& scorer = scorers.of(worker);
         scorer.take_queries(left, start + mine.begin, start + mine.end);
-        Magnitudes largest_here;
         std::vector<int64_t> zeros;
         for (int64_t c = from; c < std::min(corpus.rows, from + step); c += kBlockColumns) {
           const int64_t end = std::min({corpus.rows, from + step, c + kBlockColumns});
-          if (unprepared) {
-            scorer.score_unprepared(right, c, end, largest_here);
-          } else {
-            if (once) right.prepare(c, end);
-            scorer.score(right, c, end);
-          }
+          if (once) right.prepare(c, end);
+          scorer.score(right, c, end);
           hidden.find_zeros(c, end, zeros);
           for (int64_t q = mine.begin; q < mine.end; ++q) {
             if (options.metric == Metric::cosine && left.length(start + q) == 0) continue;
@@ -108,14 +95,9 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
           }
           check_interrupt();
         }
-        raise_to(largest, largest_here.most());
       });
     }
-    const auto most = std::bit_cast<float>(largest.load());
-    if (!unprepared || !(in_range(left.longest(), right.longest_of(most), options.metric) && most < kMost)) {
-      if (unprepared) right.prepare_all(n_threads);
-      check_range(left, right, options.metric, "queries", known.longest);
-    }
+    check_range(left, right, options.metric, "queries", known.longest);
     constexpr int64_t kGrain = 256;
     parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
       const Block mine = block_at(n, kGrain, task);

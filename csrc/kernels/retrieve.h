@@ -21,12 +21,23 @@ struct SkippedRows {
   bool one_for_all = false;
 };
 
-// What is known of a corpus beforehand: the lengths of its rows if they are prepared (see prepare_rows), and
-// which are not asked for.
+// Narrow copies of rows: row i is scale[i] times its codes (bytes less 128, or halves), but for a vector of
+// at most length error[i].
+struct NarrowRows {
+  const uint8_t* bytes = nullptr;  // one of the two
+  const uint16_t* halves = nullptr;
+  const float* scale = nullptr;
+  const float* error = nullptr;
+  bool exists() const { return scale != nullptr; }
+};
+
+// What is known of a corpus beforehand: the lengths of its rows if they are prepared (see prepare_rows),
+// which of them are not asked for, and copies for cosine or inner product, if they are prepared.
 struct CorpusOptions {
   const double* lengths = nullptr;
   double longest = 0;  // of the lengths, if they are given
   SkippedRows skipped;
+  NarrowRows narrow;
 };
 
 // The k best corpus rows of each query, best first, smaller ids first among equals: `ids` and `scores` are

@@ -6,11 +6,9 @@
 // queries is cheaper than keeping a packed copy of the corpus, and nothing of the size of the corpus is
 // allocated.
 //
-// Few queries do not pay for that, and read the rows as they lie (see simd/strips.h): Q d / 8 cycles a row,
-// or its bytes / bandwidth.
+// Few queries do not pay for that (see few_queries.cc).
 //
-// Precision: float32; 256 columns are summed in 4 strands, each in order (see simd/scores.h), then these sums
-// in order. Lengths of rows in double.
+// Precision: float32; 256 columns are summed in order, then these sums in order. Lengths of rows in double.
 
 #include "kernels/score_blocks.h"
 
@@ -51,12 +49,16 @@ void ComparedRows::make_room() {
   if (metric_ == Metric::cosine || metric_ == Metric::jensen_shannon) scale_.resize(2 * own_lengths_.size());
 }
 
-void ComparedRows::prepare(int64_t begin, int64_t end) {
+double ComparedRows::length_of(int64_t i) const {
   const bool euclidean = metric_ == Metric::cosine || metric_ == Metric::inner_product;
+  const double total = sum_(row(i), depth(), euclidean ? simd::RowSum::squares : simd::RowSum::absolute);
+  if (!std::isfinite(total)) refuse(name_, "contains NaN or infinity", i);
+  return euclidean ? std::sqrt(total) : total;
+}
+
+void ComparedRows::prepare(int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    const double total = sum_(row(i), depth(), euclidean ? simd::RowSum::squares : simd::RowSum::absolute);
-    if (!std::isfinite(total)) refuse(name_, "contains NaN or infinity", i);
-    own_lengths_[i] = euclidean ? std::sqrt(total) : total;
+    const double total = own_lengths_[i] = length_of(i);
     if (metric_ == Metric::jensen_shannon) {
       if (sum_(row(i), depth(), simd::RowSum::plain) != total) {
         refuse(name_, "expected numbers that are not negative for 'jensen_shannon'", i);
@@ -64,7 +66,7 @@ void ComparedRows::prepare(int64_t begin, int64_t end) {
       if (total == 0) refuse(name_, "expected rows with a sum above 0 for 'jensen_shannon'", i);
       set_scale(0.5 / total, &scale_[2 * i]);
     } else if (metric_ == Metric::cosine) {
-      set_scale(total > 0 ? 1 / own_lengths_[i] : 0, &scale_[2 * i]);
+      set_scale(total > 0 ? 1 / total : 0, &scale_[2 * i]);
     }
   }
 }
@@ -84,11 +86,6 @@ double ComparedRows::longest() const {
   return size() == 0 ? 0 : *std::max_element(lengths_, lengths_ + size());
 }
 
-double ComparedRows::longest_of(float largest) const {
-  const auto d = static_cast<double>(depth());
-  return (metric_ == Metric::l1 ? d : std::sqrt(d)) * largest;
-}
-
 bool in_range(double longest_query, double longest_row, Metric metric) {
   constexpr double kMost = std::numeric_limits<float>::max() / 2;
   return !((metric == Metric::inner_product && longest_query * longest_row > kMost) ||
@@ -106,13 +103,11 @@ BlockScorer::BlockScorer(const simd::ScoreTable& table, Metric metric, int64_t m
     : table_(table),
       metric_(metric),
       depth_(depth),
-      max_queries_(block_count(max_queries, table.rows) * table.rows),
-      strands_(depth < simd::kStrandedDepth ? 1 : simd::kStrands) {
+      max_queries_(block_count(max_queries, table.rows) * table.rows) {
   tile_ = metric == Metric::l1               ? table.l1
           : metric == Metric::jensen_shannon ? table.jensen_shannon
                                              : table.inner;
-  const int64_t packed = max_queries_ * depth;
-  const int64_t panel = std::max(kDepth * table.cols, simd::kStripRows * depth);
+  const int64_t packed = max_queries_ * depth, panel = kDepth * table.cols;
   queries_ = aligned_array<float>(static_cast<size_t>(packed));
   panel_ = aligned_array<float>(static_cast<size_t>(panel));
   if (metric == Metric::jensen_shannon) {
@@ -124,15 +119,6 @@ BlockScorer::BlockScorer(const simd::ScoreTable& table, Metric metric, int64_t m
 }
 
 void BlockScorer::take_queries(const ComparedRows& queries, int64_t begin, int64_t end) {
-  few_ = has_strips(metric_, end - begin, depth_) ? end - begin : 0;
-  for (int64_t i = 0; i < few_; ++i) {
-    table_.strips.scale(queries.row(begin + i), queries.scale(begin + i, 0), queries.scale(begin + i, 1),
-                        depth_, queries_.get() + i * depth_);
-  }
-  if (few_ == 0) pack_queries(queries, begin, end);
-}
-
-void BlockScorer::pack_queries(const ComparedRows& queries, int64_t begin, int64_t end) {
   constexpr int kMostRows = 16;
   const int rows = table_.rows;
   groups_ = block_count(end - begin, rows);
@@ -148,9 +134,8 @@ void BlockScorer::pack_queries(const ComparedRows& queries, int64_t begin, int64
         once[i] = queries.scale(query, 0);
         again[i] = queries.scale(query, 1);
       }
-      float* first = queries_.get() + groups_ * rows * from + group * rows * depth;
-      for (int64_t k = 0; k < depth; ++k) {
-        float* out = first + simd::packed_place(k, depth, strands_) * rows;
+      float* out = queries_.get() + groups_ * rows * from + group * rows * depth;
+      for (int64_t k = 0; k < depth; ++k, out += rows) {
         for (int i = 0; i < rows; ++i) out[i] = in[i][k] * once[i] * again[i];
       }
     }
@@ -170,62 +155,11 @@ void BlockScorer::pack_panel(const ComparedRows& corpus, int64_t begin, int64_t 
     scale[j] = corpus.scale(begin + j, 0);
     scale[table_.cols + j] = corpus.scale(begin + j, 1);
   }
-  table_.pack(rows, scale, depth, strands_, kBlockColumns * corpus.stride(), panel_.get());
+  table_.pack(rows, scale, depth, kBlockColumns * corpus.stride(), panel_.get());
   if (panel_terms_) table_.entropy_terms(panel_.get(), depth * table_.cols, panel_terms_.get());
 }
 
 void BlockScorer::score(const ComparedRows& corpus, int64_t begin, int64_t end) {
-  if (few_ > 0) {
-    Magnitudes unused;
-    score_unprepared(corpus, begin, end, unused);
-  } else {
-    score_tiles(corpus, begin, end);
-  }
-}
-
-void BlockScorer::score_unprepared(const ComparedRows& corpus, int64_t begin, int64_t end,
-                                   Magnitudes& largest) {
-  score_strips(corpus, end - begin, [=](int64_t i) { return begin + i; }, largest);
-}
-
-void BlockScorer::score_listed(const ComparedRows& corpus, const int64_t* rows, int64_t n) {
-  Magnitudes unused;
-  score_strips(corpus, n, [=](int64_t i) { return rows[i]; }, unused);
-}
-
-template <class RowAt>
-void BlockScorer::score_strips(const ComparedRows& corpus, int64_t n, RowAt row_at, Magnitudes& largest) {
-  constexpr int64_t kRows = simd::kStripRows;
-  static_assert(kBlockColumns % kRows == 0, "scores beyond the end have room");
-  const auto strip = metric_ == Metric::l1 ? table_.strips.l1 : table_.strips.inner;
-  for (int64_t first = 0; first < n; first += kRows) {
-    const float* rows[kRows];
-    for (int64_t j = 0; j < kRows; ++j) {
-      const int64_t i = row_at(std::min(first + j, n - 1));
-      rows[j] = corpus.row(i);
-      // Also where nobody asks: one row after the other is a stream that the hardware fetches ahead, and
-      // eight side by side are not. It saves a third of the time.
-      table_.strips.raise_to_largest(rows[j], depth_, largest.bits);
-      if (!corpus.is_scaled()) continue;
-      float* scaled = panel_.get() + j * depth_;
-      table_.strips.scale(rows[j], corpus.scale(i, 0), corpus.scale(i, 1), depth_, scaled);
-      rows[j] = scaled;
-    }
-    for (int64_t query = 0; query < few_; ++query) {
-      simd::StripOperands on{};
-      on.rows = rows;
-      on.out = scores(query) + first;
-      for (int64_t from = 0; from < depth_; from += kDepth) {
-        on.query = queries_.get() + query * depth_ + from;
-        on.from = from;
-        on.depth = std::min(kDepth, depth_ - from);
-        strip(on);
-      }
-    }
-  }
-}
-
-void BlockScorer::score_tiles(const ComparedRows& corpus, int64_t begin, int64_t end) {
   for (int64_t from = 0; from < depth_; from += kDepth) {
     const int64_t depth = std::min(kDepth, depth_ - from);
     for (int64_t column = 0; begin + column < end; column += table_.cols) {
@@ -234,7 +168,6 @@ void BlockScorer::score_tiles(const ComparedRows& corpus, int64_t begin, int64_t
       on.panel = panel_.get();
       on.panel_terms = panel_terms_.get();
       on.depth = depth;
-      on.strands = strands_;
       on.out_stride = kBlockColumns;
       on.add = from > 0;
       for (int64_t g = 0; g < groups_; ++g) {

@@ -1,7 +1,6 @@
 #pragma once
 // Scores of a block of queries against a block of corpus rows: what every kind of retrieval is made of.
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,13 +34,12 @@ class ComparedRows {
   int64_t depth() const { return rows_.cols; }
   const float* row(int64_t i) const { return rows_.row(i); }
   int64_t stride() const { return rows_.stride; }
-  bool is_scaled() const { return !scale_.empty(); }
   // A scale may lie outside of float's range; its two factors do not.
   float scale(int64_t i, int factor) const { return scale_.empty() ? 1.0f : scale_[2 * i + factor]; }
   double length(int64_t i) const { return lengths_[i]; }  // Euclidean, or the sum of magnitudes
+  // The same of a row that is not prepared. Throws if it is not finite.
+  double length_of(int64_t i) const;
   double longest() const;
-  // No row is longer, if no number is larger.
-  double longest_of(float largest) const;
 
  private:
   MatrixView<const float> rows_;
@@ -60,18 +58,6 @@ bool in_range(double longest_query, double longest_row, Metric metric);
 
 constexpr int64_t kBlockColumns = 256;  // corpus rows of a block
 
-// Up to so many queries are compared with rows as they lie, in strips (see simd/strips.h).
-constexpr int64_t kFewQueries = 7;
-inline bool has_strips(Metric metric, int64_t queries, int64_t depth) {
-  return metric != Metric::jensen_shannon && queries <= kFewQueries && depth >= simd::kStrandedDepth;
-}
-
-// The largest numbers that were seen: their bits without the sign, which are in the same order.
-struct Magnitudes {
-  int32_t bits[simd::kMostLanes] = {};
-  int32_t most() const { return *std::max_element(bits, bits + simd::kMostLanes); }
-};
-
 // One thread's memory for scoring, and its block of queries, which stays packed while the corpus goes by.
 class BlockScorer {
  public:
@@ -82,27 +68,16 @@ class BlockScorer {
   // Scores the queries against the corpus rows [begin, end), at most kBlockColumns.
   void score(const ComparedRows& corpus, int64_t begin, int64_t end);
 
-  // The same, for few queries and rows that are not prepared, but looked at in passing.
-  void score_unprepared(const ComparedRows& corpus, int64_t begin, int64_t end, Magnitudes& largest);
-
-  // The same, for few queries and any rows, at most kBlockColumns of them.
-  void score_listed(const ComparedRows& corpus, const int64_t* rows, int64_t n);
-
   float* scores(int64_t query) { return scores_.get() + query * kBlockColumns; }
 
  private:
-  void pack_queries(const ComparedRows& queries, int64_t begin, int64_t end);
   void pack_panel(const ComparedRows& corpus, int64_t begin, int64_t end, int64_t from, int64_t depth);
-  void score_tiles(const ComparedRows& corpus, int64_t begin, int64_t end);
-  template <class RowAt>
-  void score_strips(const ComparedRows& corpus, int64_t n, RowAt row_at, Magnitudes& largest);
   void forget_roundings_above_zero(int64_t n);
 
   const simd::ScoreTable& table_;
   Metric metric_;
   void (*tile_)(const simd::TileOperands&);
-  int64_t depth_, max_queries_, few_ = 0, groups_ = 0;
-  int strands_;
+  int64_t depth_, max_queries_, groups_ = 0;
   AlignedArray<float> queries_, query_terms_, panel_, panel_terms_, scores_;
   std::vector<float> zeros_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "text/unicode.h"
 
@@ -43,32 +44,52 @@ constexpr bool ranges_hold() {
 }
 static_assert(ranges_hold());
 
-bool all_fixed(const uint16_t* codes) {
-  uint16_t outside = 0;
-  for (int i = 0; i < kBlock; ++i) {
-    bool inside = false;  // without a branch for each range
-    for (const auto& range : kFixed)
-      inside |= static_cast<uint16_t>(codes[i] - range[0]) <= range[1] - range[0];
-    outside |= static_cast<uint16_t>(!inside);
-  }
+// Latin and Cyrillic letters, or the bytes of these and of most Greek ones: two ranges are quickly compared.
+constexpr bool is_common(uint16_t code) {
+  return (code <= kFixed[0][1]) | (static_cast<uint16_t>(code - kFixed[1][0]) <= kFixed[1][1] - kFixed[1][0]);
+}
+constexpr bool is_common(uint8_t byte) {
+  return (byte <= kFixedBytes[0][1]) |
+         (static_cast<uint8_t>(byte - kFixedBytes[1][0]) <= kFixedBytes[1][1] - kFixedBytes[1][0]);
+}
+
+template <class Unit, size_t n>
+bool is_in(Unit unit, const Unit (&ranges)[n][2]) {
+  bool inside = false;  // without a branch for each range
+  for (const auto& range : ranges) inside |= static_cast<Unit>(unit - range[0]) <= range[1] - range[0];
+  return inside;
+}
+bool is_known(uint16_t code) {
+  return is_in(code, kFixed);
+}
+bool is_known(uint8_t byte) {
+  return is_in(byte, kFixedBytes);
+}
+
+// Without an end in between, so that a compiler compares many at once.
+template <class Unit>
+bool all_fixed(const Unit* units) {
+  Unit outside = 0;
+  for (int i = 0; i < kBlock; ++i) outside |= is_common(units[i]) ? Unit{0} : static_cast<Unit>(-1);
+  if (outside == 0) return true;
+  outside = 0;
+  for (int i = 0; i < kBlock; ++i) outside |= is_known(units[i]) ? Unit{0} : static_cast<Unit>(-1);
   return outside == 0;
 }
 
-// Bytes of Latin letters by their largest, which a compiler finds for many at once; others one by one.
-bool all_fixed(const uint8_t* bytes) {
-  static constexpr auto kFixedByte = [] {
-    std::array<bool, 256> fixed{};
-    for (const auto& [first, last] : kFixedBytes) {
-      for (int byte = first; byte <= last; ++byte) fixed[byte] = true;
-    }
-    return fixed;
-  }();
-  uint8_t largest = 0;
-  for (int i = 0; i < kBlock; ++i) largest = std::max(largest, bytes[i]);
-  if (largest <= kFixedBytes[0][1]) return true;
-  bool fixed = true;
-  for (int i = 0; i < kBlock; ++i) fixed &= kFixedByte[bytes[i]];
-  return fixed;
+// Finds the first block that may not be fixed; n if there is none. What is left after whole blocks is looked
+// at together with units before it: bytes that continue a code point say nothing against it.
+template <class Unit>
+int64_t first_unknown(const Unit* units, int64_t n) {
+  int64_t i = 0;
+  if (n < kBlock) {
+    while (i < n && is_common(units[i])) ++i;
+    return i < n ? 0 : n;
+  }
+  for (; i + kBlock <= n; i += kBlock) {
+    if (!all_fixed(units + i)) return i;
+  }
+  return all_fixed(units + n - kBlock) ? n : i;
 }
 
 class CodePoints {
@@ -92,14 +113,9 @@ const CodePoints& changing() {
 
 bool any_of_ucs2(const void* data, int64_t n) {
   const auto* codes = static_cast<const uint16_t*>(data);
-  const CodePoints& points = changing();
-  for (int64_t i = 0; i < n;) {
-    if (n - i >= kBlock && all_fixed(codes + i)) {
-      i += kBlock;
-      continue;
-    }
+  for (int64_t i = first_unknown(codes, n); i < n; i += first_unknown(codes + i, n - i)) {
     for (const int64_t end = std::min(n, i + kBlock); i < end; ++i) {
-      if (points.has(codes[i])) return true;
+      if (changing().has(codes[i])) return true;
     }
   }
   return false;
@@ -114,16 +130,11 @@ bool any_of_ucs4(const void* data, int64_t n) {
 bool any_of_utf8(const void* data, int64_t n) {
   const auto* p = static_cast<const uint8_t*>(data);
   const uint8_t* const end = p + n;
-  const CodePoints& points = changing();
-  while (p < end) {
-    if (end - p >= kBlock && all_fixed(p)) {
-      p += kBlock;
-      continue;
-    }
+  for (p += first_unknown(p, n); p < end; p += first_unknown(p, end - p)) {
     for (const uint8_t* const stop = end - p > kBlock ? p + kBlock : end; p < stop;) {
       uint32_t code = 0;
       const int length = decode_utf8(p, end, &code);
-      if (length > 0 && points.has(code)) return true;
+      if (length > 0 && changing().has(code)) return true;
       p += length > 0 ? length : 1;
     }
   }

@@ -37,6 +37,8 @@ SUITES = {
         [
             "one_cosine_d200",
             "one_cosine_d500",
+            "one_cosine_d200_10k",
+            "one_cosine_d500_10k",
             "topk_cosine_d500",
             "topk_cosine_d100_k100",
             "topk_cosine_d2000_k1",

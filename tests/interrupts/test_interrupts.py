@@ -70,6 +70,11 @@ KERNELS = {
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
     ),
+    # Rows that are all as near: the bounds of a search exclude none of them.
+    "Index": (
+        "C = np.ones((200_000, 500), np.float32)",
+        "sj.retrieval.Index(C, storage='int8', n_threads=N).search(C[:1], 200_000)",
+    ),
     # One document, and few: a task is interrupted inside.
     "TermCounter one document": (
         "text = ' '.join(map(str, rng.integers(0, 10**6, 2_000_000).tolist()))",

@@ -1,4 +1,4 @@
-"""A few queries are compared with rows as they lie: the same bits as in a batch, the same errors; zero vectors."""
+"""A few queries read the corpus in one pass: the same bits as in a batch, the same errors; zero vectors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from semproj.retrieval import METRICS, top_k
 from tests.kernels.test_retrieval import TOLERANCE, assert_nearest, gaussian
 from tests.support import same_bits
 
-# Rows have strands from 64 columns on, and are summed 256 columns at a time.
-DEPTHS = [63, 64, 65, 67, 200, 256, 257, 515]
-STRIPED = ("cosine", "inner_product", "l1")
+# Rows are read in one pass from 16 columns on, a vector or two at a time; scores are summed 256 columns at a time.
+DEPTHS = [15, 16, 17, 31, 33, 64, 67, 200, 257, 515]
+ONE_PASS = ("cosine", "inner_product", "l1")
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -30,7 +30,7 @@ def test_the_bits_of_a_batch(d, metric):
     assert_nearest((ids[:1, :9], scores[:1, :9]), queries[:1], corpus, 9, metric, 2 * TOLERANCE[metric])
 
 
-@pytest.mark.parametrize("metric", STRIPED)
+@pytest.mark.parametrize("metric", ONE_PASS)
 def test_threads_and_strides(metric):
     queries, corpus = gaussian(1, 100, 1, metric), gaussian(5001, 100, 2, metric)
     ids, scores = top_k(queries, corpus, 20, metric=metric, n_threads=1)
@@ -40,6 +40,22 @@ def test_threads_and_strides(metric):
         found = top_k(queries, rows, 20, metric=metric, n_threads=n_threads)
         assert same_bits(found[0], ids)
         assert same_bits(found[1], scores)
+
+
+@pytest.mark.parametrize("metric", ONE_PASS)
+@pytest.mark.parametrize("size", [1e-44, 1e-30, 1e-17, 1e14, 1e16, 1e25])
+def test_lengths_whose_squares_float32_does_not_have(size, metric):
+    """All rows, or some: what cannot be bounded is scored."""
+    corpus = gaussian(301, 90, 2, metric).astype(np.float64)
+    queries = gaussian(9, 90, 1, metric) / np.float32(1e4)
+    for some in (slice(None), slice(0, None, 3)):
+        rows = corpus.copy()
+        rows[some] *= size
+        rows = rows.astype(np.float32)
+        ids, scores = top_k(queries, rows, 20, metric=metric)
+        one = top_k(queries[:1], rows, 20, metric=metric)
+        assert same_bits(one[0], ids[:1])
+        assert same_bits(one[1], scores[:1])
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -64,7 +80,7 @@ def test_the_range_of_float32(metric):
     for n in (1, 9):
         with pytest.raises(ValueError, match=r"^queries: too large"):
             top_k(queries[:n], corpus, 1, metric=metric)
-    corpus[7, 3] = 8e37  # a coarse bound, sqrt(d) or d times the largest number, would refuse it
+    corpus[7, 3] = 8e37  # near the end of the range, but in it
     one, all_of_them = (top_k(queries[:n] / 2, corpus, 20, metric=metric) for n in (1, 9))
     assert same_bits(one[1], all_of_them[1][:1])
 
@@ -117,7 +133,7 @@ VARIANT_SCRIPT = """
 
     bits, rng = {}, np.random.default_rng(0)
     for metric in ("cosine", "inner_product", "l1"):
-        for d in (63, 64, 67, 200, 257, 515):
+        for d in (15, 16, 19, 33, 200, 257, 515):
             queries, corpus = (rng.standard_normal((n, d), np.float32) for n in (9, 70))
             batch, one = top_k(queries, corpus, 70, metric=metric), top_k(queries[:1], corpus, 70, metric=metric)
             assert batch[0][:1].tobytes() == one[0].tobytes() and batch[1][:1].tobytes() == one[1].tobytes()

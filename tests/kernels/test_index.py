@@ -68,6 +68,18 @@ def test_narrow_storage_is_exact(kind, metric, storage):
         assert_same(index.search(queries, k), top_k(queries, rows, k, metric=metric))
 
 
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+@pytest.mark.parametrize("n", [1, 7])
+def test_a_query_that_narrow_numbers_do_not_hold(storage, n):
+    """All of what it lacks points to the row that is nearest, and bytes hold the rows exactly."""
+    nearest, next_one = np.full(64, 127.0), np.zeros(64)
+    nearest[0], next_one[:2] = 1, (20, 127)
+    query = np.full((n, 64), 0.49)
+    query[:, 0] = 127
+    index = Index([next_one, nearest], metric="inner_product", storage=storage)
+    assert (index.search(query, 1)[0] == 1).all()
+
+
 def test_narrow_storage_in_every_instruction_set(run_python):
     script = """
         import numpy as np

@@ -1,7 +1,8 @@
 #include "kernels/simd/scores.h"
 
-#include "kernels/simd/score_metrics.h"
+#include "kernels/simd/log2.h"
 #include "kernels/simd/variant.h"
+#include "kernels/simd/vectors.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -10,7 +11,43 @@
 namespace semproj::simd::SEMPROJ_SIMD {
 namespace {
 
-constexpr int kVecs = 2, kCols = kVecs * kWide;
+// rows x 2 vectors of sums, two vectors of the panel and a broadcast fill the registers: 32, or 16.
+constexpr int kRows = kBytes == 64 ? 12 : 6;
+constexpr int kVecs = 2, kWide = static_cast<int>(kLanes<float>), kCols = kVecs * kWide;
+
+using V = Vec<float>;
+using Int = int32_t __attribute__((vector_size(kBytes)));
+
+inline V absolute(V x) {
+  return reinterpret_cast<V>(reinterpret_cast<Int>(x) & 0x7fffffff);
+}
+
+// For 0 a finite number, which is then multiplied by 0.
+inline V log2_of(V x) {
+  const auto parts = log2_parts<Int>(x);
+  return parts.rest + parts.exponent;
+}
+
+struct Inner {
+  static constexpr int kRowsAtOnce = kRows;
+  static constexpr bool kTerms = false;
+  static V add(V sum, V q, V c, V) { return sum + q * c; }
+};
+
+struct L1 {
+  static constexpr int kRowsAtOnce = kRows;
+  static constexpr bool kTerms = false;
+  static V add(V sum, V q, V c, V) { return sum - absolute(q - c); }
+};
+
+struct JensenShannon {
+  static constexpr int kRowsAtOnce = kBytes == 64 ? 4 : 2;  // the polynomial wants registers too
+  static constexpr bool kTerms = true;
+  static V add(V sum, V q, V c, V terms) {
+    const V m = q + c;
+    return sum + (m * log2_of(m) - terms);
+  }
+};
 
 template <class Metric>
 void tile(const TileOperands& given) {
@@ -18,47 +55,39 @@ void tile(const TileOperands& given) {
   constexpr int kAtOnce = Metric::kRowsAtOnce;
   for (int first = 0; first < kRows; first += kAtOnce) {
     float* out = on.out + first * on.out_stride;
-    V total[kAtOnce][kVecs];
+    V sum[kAtOnce][kVecs];
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
       __builtin_prefetch(out + i * on.out_stride, 1);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) total[i][v] = V{};
+      for (int v = 0; v < kVecs; ++v) sum[i][v] = V{};
     }
     const float* q = on.group + first;
     const float* c = on.panel;
     const float* q_terms = on.group_terms + first;
     const float* c_terms = on.panel_terms;
-    for (int strand = 0; strand < on.strands; ++strand) {
-      V sum[kAtOnce][kVecs] = {};
-      for (int64_t k = strand; k < on.depth; k += on.strands) {
-        const V left = load(c), right = load(c + kWide);
-        V left_terms{}, right_terms{};
-        if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
-#pragma GCC unroll 16
-        for (int i = 0; i < kAtOnce; ++i) {
-          const V x = spread(q[i]);
-          V terms{};
-          if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
-          sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
-          sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
-        }
-        q += kRows;
-        c += kCols;
-        if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
-      }
+    for (int64_t k = 0; k < on.depth; ++k) {
+      const V left = load(c), right = load(c + kWide);
+      V left_terms{}, right_terms{};
+      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
 #pragma GCC unroll 16
       for (int i = 0; i < kAtOnce; ++i) {
-#pragma GCC unroll 2
-        for (int v = 0; v < kVecs; ++v) total[i][v] += sum[i][v];
+        const V x = spread(q[i]);
+        V terms{};
+        if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
+        sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
+        sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
       }
+      q += kRows;
+      c += kCols;
+      if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVecs; ++v) {
         float* at = out + i * on.out_stride + v * kWide;
-        store(at, on.add ? load(at) + total[i][v] : total[i][v]);
+        store(at, on.add ? load(at) + sum[i][v] : sum[i][v]);
       }
     }
   }
@@ -135,9 +164,8 @@ inline void transpose(const float* const* rows, int64_t k, V out[4]) {
 
 #endif
 
-template <int strands>
-void pack_strands(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
-                  float* panel) {
+void pack(const float* const* rows, const float* scale, int64_t depth, [[maybe_unused]] int64_t ahead,
+          float* panel) {
   for (int half = 0; half < kVecs; ++half) {
     const float* const* mine = rows + half * kWide;
     const V once = load(scale + half * kWide), again = load(scale + kCols + half * kWide);
@@ -151,22 +179,15 @@ void pack_strands(const float* const* rows, const float* scale, int64_t depth, [
       V columns[4];
       transpose(mine, k, columns);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        store(out + packed_place(k + j, depth, strands) * kCols, columns[j] * once * again);
-      }
+      for (int j = 0; j < 4; ++j) store(out + (k + j) * kCols, columns[j] * once * again);
     }
 #endif
     for (; k < depth; ++k) {
       V column;
       for (int j = 0; j < kWide; ++j) column[j] = mine[j][k];
-      store(out + packed_place(k, depth, strands) * kCols, column * once * again);
+      store(out + k * kCols, column * once * again);
     }
   }
-}
-
-void pack(const float* const* rows, const float* scale, int64_t depth, int strands, int64_t ahead,
-          float* panel) {
-  (strands == 1 ? pack_strands<1> : pack_strands<kStrands>)(rows, scale, depth, ahead, panel);
 }
 
 // Not inlined: what is rounded here must not be fused with what follows.
@@ -180,6 +201,10 @@ void pack(const float* const* rows, const float* scale, int64_t depth, int stran
     rest = term(rest);
     __builtin_memcpy(out + i, &rest, static_cast<uint64_t>(n - i) * 4);
   }
+}
+
+void scale(const float* x, float once, float again, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * once * again;
 }
 
 // One bit for each lane in which a > b, or a >= b.
@@ -248,10 +273,10 @@ ScoreTable score_table() {
           .jensen_shannon = &tile<JensenShannon>,
           .sum = &sum,
           .pack = &pack,
+          .scale = &scale,
           .entropy_terms = &entropy_terms,
           .select = &select,
-          .count = &count,
-          .strips = strip_table()};
+          .count = &count};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

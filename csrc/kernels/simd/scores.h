@@ -4,8 +4,8 @@
 // A tile compares a group of `rows` queries with a panel of `cols` corpus rows over `depth` columns and holds
 // all rows x cols sums in registers. Both sides are packed so that the loop over columns reads forward:
 //
-//   group[p * rows + i] = query i, column p          one element, broadcast
-//   panel[p * cols + j] = corpus row j, column p     whole vectors, one lane for each corpus row
+//   group[k * rows + i] = query i, column k          one element, broadcast
+//   panel[k * cols + j] = corpus row j, column k     whole vectors, one lane for each corpus row
 //
 //   inner           out[i, j] (+)=  sum of q c                       1 operation a vector (FMA)
 //   l1              out[i, j] (+)= -sum of |q - c|                   3
@@ -15,26 +15,12 @@
 // are their entropy_terms: each term of the sum is then minus the divergence of one column, small where the
 // rows are alike, so that no large entropies cancel in the end.
 //
-// The order of a sum. In rows of at least 64 columns, columns s, s + 4, s + 8, ... are strand s, summed in
-// order; then the 4 strands are added in order. That is the sum of a vector of 4 lanes which runs along the
-// row, so a row can be compared as it lies (strips.h) and as a lane among others with the same bits: neither
-// its place in a tile nor the other rows matter. Shorter rows are one strand: there the additions of strands
-// would show. Columns are packed strand by strand.
+// An element's sum runs over the columns in order, in one lane: its bits depend neither on its place in a
+// tile nor on the other rows.
 
 #include <cstdint>
 
-#include "kernels/simd/strips.h"
-
 namespace semproj::simd {
-
-constexpr int kStrands = 4;
-constexpr int64_t kStrandedDepth = 64;
-
-// Where column k of `depth` is packed.
-static inline int64_t packed_place(int64_t k, int64_t depth, int strands) {
-  const int64_t strand = k % strands, longer = depth % strands;
-  return strand * (depth / strands) + (strand < longer ? strand : longer) + k / strands;
-}
 
 struct TileOperands {
   const float* group;
@@ -42,7 +28,6 @@ struct TileOperands {
   const float* group_terms;  // q' and c' in the same layouts; read by jensen_shannon alone
   const float* panel_terms;
   int64_t depth;
-  int strands;
   float* out;  // rows x cols, rows out_stride apart
   int64_t out_stride;
   bool add;  // to what is there: later columns of the same rows
@@ -58,12 +43,14 @@ struct ScoreTable {
 
   double (*sum)(const float* x, int64_t n, RowSum what);
 
-  // panel = the `depth` columns at each of the `cols` pointers, strand by strand, times scale[j] and then
-  // times scale[cols + j].
+  // panel = the `depth` columns at each of the `cols` pointers, times scale[j] and then times scale[cols +
+  // j].
   // The same columns of the rows `ahead` floats further on are fetched into the second-level cache meanwhile:
   // the pieces are too short for the hardware to notice a stream.
-  void (*pack)(const float* const* rows, const float* scale, int64_t depth, int strands, int64_t ahead,
-               float* panel);
+  void (*pack)(const float* const* rows, const float* scale, int64_t depth, int64_t ahead, float* panel);
+
+  // out = x times once, and then times again.
+  void (*scale)(const float* x, float once, float again, int64_t n, float* out);
 
   // out[i] = x log2(2 x), 0 for 0. The logarithm is within 2e-7 + 1.2e-7 |log2 x| for normal x.
   void (*entropy_terms)(const float* x, int64_t n, float* out);
@@ -76,8 +63,6 @@ struct ScoreTable {
   // How many scores reach the row's threshold; adds one to column_counts[j] where they reach the column's.
   int64_t (*count)(const float* scores, int64_t n, float row_threshold, const float* column_thresholds,
                    int32_t* column_counts);
-
-  StripTable strips;
 };
 
 // The order of floats as the order of unsigned integers, and back. -0 and 0 are one score. Static, so that no

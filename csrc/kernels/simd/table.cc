@@ -8,6 +8,7 @@ Table table() {
   return {.tiles = tile_table(),
           .scores = score_table(),
           .codes = code_table(),
+          .streams = stream_table(),
           .topics = topic_table(),
           .float32 = {.rows = row_table<float>(), .systems = system_table<float>()},
           .float64 = {.rows = row_table<double>(), .systems = system_table<double>()}};

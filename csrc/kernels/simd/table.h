@@ -5,6 +5,7 @@
 #include "kernels/simd/codes.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/scores.h"
+#include "kernels/simd/streams.h"
 #include "kernels/simd/systems.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/topics.h"
@@ -22,6 +23,7 @@ struct Table {
   TileTable tiles;
   ScoreTable scores;
   CodeTable codes;
+  StreamTable streams;
   TopicTable topics;
   DenseTable<float> float32;
   DenseTable<double> float64;

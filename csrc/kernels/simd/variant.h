@@ -8,7 +8,7 @@ namespace semproj::simd::SEMPROJ_SIMD {
 TileTable tile_table();
 ScoreTable score_table();
 CodeTable code_table();
-StripTable strip_table();
+StreamTable stream_table();
 TopicTable topic_table();
 template <class T>
 RowTable<T> row_table();
