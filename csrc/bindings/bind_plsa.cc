@@ -19,11 +19,11 @@ py::array_t<float> values_of(const TopicWords& words, int n_threads) {
 }
 
 TopicObjective sweep(CorpusArgument& corpus, TopicWords& words, const py::array& theta, double alpha,
-                     double beta, bool update, int n_threads) {
+                     double beta, double tempering, bool update, int n_threads) {
   const auto view = document_topics<float>(theta, corpus.corpus.documents().n_rows, words.n_topics());
   corpus.check(words);
   const ReleaseGil release;
-  return plsa_sweep(corpus.corpus, words, view, {alpha, beta}, update, n_threads, active_isa());
+  return plsa_sweep(corpus.corpus, words, view, {alpha, beta, tempering}, update, n_threads, active_isa());
 }
 
 void fold(const CsrArgument& x, const TopicWords& words, double alpha, int64_t iterations,
@@ -85,7 +85,7 @@ void register_plsa(py::module_& m) {
       .def_readonly("log_likelihood", &TokenSums::log_likelihood)
       .def_readonly("mass", &TokenSums::mass);
   m.def("plsa_sweep", &sweep, py::arg("corpus"), py::arg("words"), py::arg("theta"), py::arg("alpha"),
-        py::arg("beta"), py::arg("update"), py::arg("n_threads"));
+        py::arg("beta"), py::arg("tempering"), py::arg("update"), py::arg("n_threads"));
   m.def("fold_in", &fold, py::arg("x"), py::arg("words"), py::arg("alpha"), py::arg("iterations"),
         py::arg("out"), py::arg("n_threads"));
   m.def("token_likelihood", &likelihood, py::arg("x"), py::arg("words"), py::arg("theta"),

@@ -29,6 +29,10 @@ TopicWords::TopicWords(const MatrixView<const float>& values, int n_threads)
       n_topics_(values.cols),
       stride_(padded_topics(values.cols)),
       data_(aligned_array<float>(static_cast<size_t>(n_words_ * stride_))) {
+  copy_from(values, n_threads);
+}
+
+void TopicWords::copy_from(const MatrixView<const float>& values, int n_threads) {
   parallel_for(block_count(n_words_, kWordChunk), n_threads, [&](int64_t task, int) {
     const Block mine = block_at(n_words_, kWordChunk, task);
     for (int64_t w = mine.begin; w < mine.end; ++w) {
@@ -43,6 +47,15 @@ void TopicWords::copy_to(const MatrixView<float>& out, int n_threads) const {
     for (int64_t w = mine.begin; w < mine.end; ++w) {
       std::copy_n(data_.get() + w * stride_, n_topics_, out.row(w));
     }
+  });
+}
+
+void TopicWords::raise_to(double power, int n_threads) {
+  const auto exponent = static_cast<float>(power);
+  parallel_for(block_count(n_words_, kWordChunk), n_threads, [&](int64_t task, int) {
+    const Block mine = block_at(n_words_, kWordChunk, task);
+    float* const end = row(mine.end);
+    for (float* value = row(mine.begin); value < end; ++value) *value = std::pow(*value, exponent);
   });
 }
 
@@ -174,9 +187,13 @@ int64_t TopicCorpus::task_documents() const {
   return (kDocuments + group_ - 1) / group_ * group_;
 }
 
-double TopicCorpus::sweep(TopicWords& words, double beta, bool update, int n_threads, Isa isa,
+double TopicCorpus::sweep(TopicWords& words, double beta, double power, bool update, int n_threads, Isa isa,
                           const DocumentTask& task) {
   const simd::TopicTable& table = simd_table(isa).topics;
+  const MatrixView<float> spare{sums_.get(), words.n_words(), words.n_topics(), stride_};
+  const bool kept = power != 1 && !update;
+  if (kept) words.copy_to(spare, n_threads);  // the table of sums is free
+  if (power != 1) words.raise_to(power, n_threads);
   if (update) {
     parallel_for(block_count(documents_.n_cols, kWordChunk), n_threads, [&](int64_t chunk, int) {
       const Block mine = block_at(documents_.n_cols, kWordChunk, chunk);
@@ -193,7 +210,9 @@ double TopicCorpus::sweep(TopicWords& words, double beta, bool update, int n_thr
     });
     if (update) add_words(block, n_threads, table);
   }
-  return update_words(words, beta, update, n_threads, table);
+  const double logs = update_words(words, beta, update, n_threads, table);
+  if (kept) words.copy_from({spare.data, spare.rows, spare.cols, spare.stride}, n_threads);
+  return logs;
 }
 
 // sums_w += sum over the block's documents of r theta_d

@@ -5,12 +5,11 @@
 // With theta (documents x T) and phi (words x T), a sweep over documents d and their words w with counts n is
 //
 //   s = theta_d . phi_w,  r = n / s
-//
 //   theta_dt ~ (alpha - 1) + theta_dt sum_w r phi_tw
-//
 //   phi_tw   ~ (beta - 1)  + phi_tw   sum_d r theta_dt
 //
-// The posterior p(t | d, w), which is theta_dt phi_tw / s, is never stored.
+// The posterior p(t | d, w), which is theta_dt phi_tw / s, is never stored. Tempered by a power below 1, phi
+// to this power stands for phi on the right sides, and in the likelihood and the prior that EM maximises.
 //
 // Documents come in blocks. In a block, first the documents are done, in parallel; they leave r and the theta
 // that was used in a buffer. Then the words of the block, in parallel, in an index sorted by word. A word is
@@ -51,6 +50,8 @@ class TopicWords {
   const float* data() const { return data_.get(); }
   float* row(int64_t word) { return data_.get() + word * stride_; }
   void copy_to(const MatrixView<float>& out, int n_threads) const;
+  void copy_from(const MatrixView<const float>& values, int n_threads);
+  void raise_to(double power, int n_threads);
 
  private:
   int64_t n_words_, n_topics_, stride_;
@@ -107,8 +108,10 @@ class TopicCorpus {
       std::function<void(int64_t begin, int64_t end, int worker, float* used, float* ratios)>;
 
   // One sweep: the documents by `task`, and new words. Returns the sum of log phi before it (0 for a beta of
-  // 1), or NaN when the new words are not finite. Without `update` they stay as they are.
-  double sweep(TopicWords& words, double beta, bool update, int n_threads, Isa isa, const DocumentTask& task);
+  // 1), or NaN when the new words are not finite. Without `update` they stay as they are. The documents see
+  // the words to the given power.
+  double sweep(TopicWords& words, double beta, double power, bool update, int n_threads, Isa isa,
+               const DocumentTask& task);
 
   // Documents of a task: a multiple of group().
   int64_t task_documents() const;

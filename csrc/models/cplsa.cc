@@ -66,7 +66,7 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
       }
     }
   };
-  const double word_logs = corpus.sweep(words, beta, update, n_threads, isa, task);
+  const double word_logs = corpus.sweep(words, beta, 1.0, update, n_threads, isa, task);
   Sums all;
   for (const Sums& each : sums) all.likelihood += each.likelihood, all.logs += each.logs;
   return {all.likelihood, (alpha - 1) * all.logs + (beta - 1) * word_logs, evaluations};

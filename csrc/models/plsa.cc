@@ -149,7 +149,7 @@ TopicObjective plsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVi
       std::copy_n(mine.theta.get(), theta.cols, theta.row(d));
     }
   };
-  const double word_logs = corpus.sweep(words, priors.beta, update, n_threads, isa, task);
+  const double word_logs = corpus.sweep(words, priors.beta, priors.tempering, update, n_threads, isa, task);
   Sums all;
   for (const Sums& each : sums) all.likelihood += each.likelihood, all.logs += each.logs;
   return {all.likelihood, (priors.alpha - 1) * all.logs + (priors.beta - 1) * word_logs};

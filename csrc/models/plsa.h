@@ -6,8 +6,9 @@
 namespace semproj {
 
 struct TopicPriors {
-  double alpha;  // of a document's topics, at least 1
-  double beta;   // of a topic's words
+  double alpha;          // of a document's topics, at least 1
+  double beta;           // of a topic's words
+  double tempering = 1;  // the power of words in posteriors
 };
 
 // All of the parameters before the sweep; not a number when counts are too large for float32.

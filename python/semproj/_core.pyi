@@ -374,6 +374,7 @@ def plsa_sweep(
     theta: _Array,
     alpha: float,
     beta: float,
+    tempering: float,
     update: bool,
     n_threads: int,
 ) -> TopicObjective: ...

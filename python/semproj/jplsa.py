@@ -63,7 +63,7 @@ random_state, n_threads, progress
         n_components: int = 100,
         *,
         vocabulary: str = "shared",
-        alpha: float = 1.1,
+        alpha: float | None = 1.1,
         beta: float = 1.01,
         init: str = "clusters",
         max_iter: int = 100,

@@ -22,17 +22,25 @@ class PLSA(TopicModel):
 
     Maximises over the mixtures theta and the topics phi
 
-        sum_dw n_dw log(sum_t theta_dt phi_tw) + (alpha - 1) sum log theta + (beta - 1) sum log phi
+        sum_dw n_dw log(sum_t theta_dt psi_tw) + (alpha - 1) sum log theta + (beta - 1) sum log psi
 
-    by expectation maximisation: probabilistic latent semantic analysis (Hofmann 1999) with the symmetric Dirichlet
-    priors of Platt, Toutanova and Yih 2010.
+    where psi is phi to the power of `tempering`, by expectation maximisation: probabilistic latent semantic
+    analysis (Hofmann 1999) with the symmetric Dirichlet priors of Platt, Toutanova and Yih 2010.
 
     Parameters
     ----------
     n_components : int, default 100
         Topics.
-    alpha, beta : float, at least 1, default 1.1 and 1.01
-        Priors of a document's topics and of a topic's words. With 1 there is no prior.
+    alpha : float, at least 1, or None, the default
+        Prior of a document's topics. With 1 there is none. None: the papers' 1.1, but of all topics together
+        ``alpha - 1`` is 5 tokens at most, so from 50 topics on it is ``1 + 5 / n_components``: more would outweigh
+        the words of a short document.
+    beta : float, at least 1, default 1.01
+        Prior of a topic's words.
+    tempering : float from 0.1 to 1, default 0.9
+        Posteriors of topics are proportional to ``theta phi^tempering``, as in tempered EM (Hofmann 1999): a token
+        then has less say in which topic it is of, and topics fit the words of single documents less. 1 is plain
+        EM, the papers'. Fold-in has phi itself.
     init : {"clusters", "random", "frequency"}, default "clusters"
         "clusters": each topic begins with the words of a cluster of documents (k-means of log tf-idf rows, in a
         space of up to 200 dimensions; of at most 10,000 documents, or 50 for each topic). It takes the fewest
@@ -44,7 +52,7 @@ class PLSA(TopicModel):
         Sweeps over all documents.
     tol : float or None, default None
         Stop when a sweep improves the objective by less than this part of it. 0: never. The next sweep finds that
-        out, so it is still done. None: 1e-3 from clusters, after which topics tend to become less coherent; 1e-5
+        out, so it is still done. None: 3e-3 from clusters, after which topics tend to become less coherent; 1e-5
         from other starts, whose first sweeps gain little.
     fold_in_iter : int, default 10
         EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011. Take 1 to find translations, or
@@ -68,7 +76,7 @@ class PLSA(TopicModel):
     topic_prevalence_ : float64 array of shape (n_components,)
         p(topic): the share of each topic in the tokens fitted on.
     objective_ : float64 array of shape (n_iter_,)
-        Log posterior after each sweep. Never falls, up to rounding.
+        What is maximised, after each sweep. Never falls, up to rounding.
     view_starts_ : int64 array
         First columns of vocabularies of their own: one, 0.
     n_iter_ : int
@@ -100,8 +108,9 @@ class PLSA(TopicModel):
         self,
         n_components: int = 100,
         *,
-        alpha: float = 1.1,
+        alpha: float | None = None,
         beta: float = 1.01,
+        tempering: float = 0.9,
         init: str = "clusters",
         max_iter: int = 100,
         tol: float | None = None,
@@ -113,7 +122,7 @@ class PLSA(TopicModel):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_components = n_components
+        self.n_components, self.tempering = n_components, tempering
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
         self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
@@ -134,7 +143,7 @@ class PLSA(TopicModel):
         return self
 
     def objective(self, X: Any) -> float:
-        """Log posterior of the fitted parameters.
+        """What is maximised, of the fitted parameters; their log posterior, if `tempering` is 1.
 
         Parameters
         ----------

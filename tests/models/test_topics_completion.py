@@ -73,7 +73,7 @@ class TestChoosesModels:
         assert scores[PLANTED] > scores[4] + 0.05
         assert scores[48] < scores[best] - 0.01
         before, _ = chosen(lambda model, X, y=None: -model.fitted_perplexity(X))
-        assert before == 48
+        assert before > best + 6
 
     def test_more_topics_do_not_always_win(self):
         X = planted(300)

@@ -126,6 +126,8 @@ def harsh_pairs(rng: np.random.Generator, n: int = 8, most_topics: int = 60) -> 
 def make(cls: type = PLSA, **changes: Any) -> Any:
     """A small model that runs all its sweeps from the papers' start, with these parameters changed."""
     options = {"n_components": 4, "max_iter": 7, "tol": 0.0, "fold_in_iter": 10, "init": "frequency", **PRIORS}
+    if cls is PLSA:
+        options["tempering"] = 1.0
     return cls(**{**options, **changes})
 
 

@@ -21,6 +21,7 @@ _DIMENSIONS = 200  # of the space that documents are clustered in, at most
 _CLUSTERED = 10_000  # documents that are clustered: this many
 _CLUSTERED_PER_TOPIC = 50  # or this many for each topic, if that is more
 _OF_ALL = 0.1  # part of a topic that is the words of all documents, for those that its cluster lacks
+_RARITY = 1.5  # with it clusters are of subjects rather than of kinds of texts
 _CHOICE = 1 << 21  # stream of the random numbers that choose documents
 
 
@@ -71,9 +72,9 @@ def cluster_counts(counts: Any, n_topics: int, group: int, key: int, n_threads: 
 
 
 def _weighted(counts: Any) -> Any:
-    """Rows of length one, of logarithms of counts times logarithms of how rare their words are."""
+    """Rows of length one, of logarithms of counts times a power of the logarithms of how rare their words are."""
     rare = np.log((len(counts.indptr)) / np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1))
-    data = np.log1p(counts.data.astype(np.float64)) * rare[counts.indices]
+    data = np.log1p(counts.data.astype(np.float64)) * (rare**_RARITY)[counts.indices]
     lengths = np.sqrt(np.add.reduceat(np.square(data), counts.indptr[:-1]))
     data /= np.repeat(lengths, np.diff(counts.indptr))
     return sp.csr_matrix((data.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)

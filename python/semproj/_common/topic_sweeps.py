@@ -86,7 +86,8 @@ def plsa_sweep(
 ) -> float:
     """One sweep over all documents, or a look at them. Returns the objective before it."""
     threads = resolve_threads(model.n_threads)
-    found = _core.plsa_sweep(corpus, words, theta, float(model.alpha), float(model.beta), update, threads)
+    priors = model._chosen_alpha, float(model.beta), float(model.tempering)
+    found = _core.plsa_sweep(corpus, words, theta, *priors, update, threads)
     return found.log_likelihood + found.log_prior
 
 
@@ -125,7 +126,10 @@ def saved_parameters(
 
 def topic_identity(model: Any, documents: Documents, *parameters: str) -> dict[str, Any]:
     """What the checkpoint of a topic model is of; `parameters` are those that only it has."""
-    values = {name: getattr(model, name) for name in ("alpha", "beta", "init", *parameters)}
+    values = {name: getattr(model, name) for name in ("beta", "init", *parameters)}
+    values["alpha"] = model._chosen_alpha
+    if model.tempering != 1:
+        values["tempering"] = model.tempering
     return {
         "n_components": int(model.n_components),
         **{k: v if isinstance(v, (str, type(None))) else float(v) for k, v in values.items()},

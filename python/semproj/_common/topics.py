@@ -33,6 +33,9 @@ from .validation import (
 )
 
 _MOST_PRIOR = 1e6  # float32 has room for it
+_PAPERS_PRIOR = 0.1  # of each topic, alpha - 1
+_PRIOR_OF_ALL_TOPICS = 5.0  # tokens, at most: more of them would outweigh those of a short document
+_LEAST_TEMPERING = 0.1
 _SPLIT_KEY = 0  # of the halves of documents, which are the same for all models
 _TOL_FROM_AFAR = 1e-5  # the first sweeps of a start without structure gain little
 
@@ -50,14 +53,16 @@ class TopicModel(RowTransformer):
     _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps", **REMEMBERED)
 
     n_components: int
-    alpha: float
+    alpha: float | None
     beta: float
     init: str
     tol: float | None
     fold_in_iter: int
     random_state: Any
 
-    _tol_from_clusters = 1e-3  # more sweeps make topics less coherent, and no better for new documents
+    tempering = 1.0
+
+    _tol_from_clusters = 3e-3  # more sweeps make topics less coherent, and no better for new documents
 
     word_topics_: Array
     view_starts_: Array
@@ -75,6 +80,12 @@ class TopicModel(RowTransformer):
         if self.tol is not None:
             return self.tol
         return self._tol_from_clusters if self.init == "clusters" else _TOL_FROM_AFAR
+
+    @property
+    def _chosen_alpha(self) -> float:
+        if self.alpha is not None:
+            return float(self.alpha)
+        return 1 + min(_PAPERS_PRIOR, _PRIOR_OF_ALL_TOPICS / int(self.n_components))
 
     def _restored(self) -> None:
         starts, vocabulary = self.view_starts_, getattr(self, "vocabulary", "shared")
@@ -124,8 +135,12 @@ class TopicModel(RowTransformer):
 
     def _fold_in_options(self) -> tuple[int, int, float]:
         iterations = check_integer(self.fold_in_iter, "fold_in_iter", low=1)
-        alpha = check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
-        return resolve_threads(self.n_threads), iterations, alpha
+        self._check_alpha()
+        return resolve_threads(self.n_threads), iterations, self._chosen_alpha
+
+    def _check_alpha(self) -> None:
+        if self.alpha is not None:
+            check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
 
     def _fold_in(self, X: Any, view: int) -> Array:
         """Mixtures of documents of a view."""
@@ -231,8 +246,9 @@ class TopicModel(RowTransformer):
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
-        check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
+        self._check_alpha()
         check_real(self.beta, "beta", low=1, high=_MOST_PRIOR)
+        check_real(self.tempering, "tempering", low=_LEAST_TEMPERING, high=1)
         check_choice(self.init, "init", STARTS)
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         seed_identity(self.random_state)  # whether it is one
@@ -247,7 +263,7 @@ class TopicView(TopicModel):
     _scalars = numbers(n_features_in_="p", **REMEMBERED)
     view_starts_ = np.zeros(1, np.int64)
 
-    def __init__(self, alpha: float = 1.1, fold_in_iter: int = 10, n_threads: int | None = None) -> None:
+    def __init__(self, alpha: float | None = 1.1, fold_in_iter: int = 10, n_threads: int | None = None) -> None:
         self.alpha, self.fold_in_iter, self.n_threads = alpha, fold_in_iter, n_threads
 
     def fit(self, X: Any, y: Any = None) -> TopicView:
@@ -263,7 +279,7 @@ class TopicView(TopicModel):
         return as_counts(super()._validated(X, reset))
 
     def _check_parameters(self) -> None:
-        check_real(self.alpha, "alpha", low=1, high=_MOST_PRIOR)
+        self._check_alpha()
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         resolve_threads(self.n_threads)
 
@@ -385,7 +401,7 @@ class AlignedTopicModel(TopicModel):
         bounds = [self._view_bounds(0 if shared else view) for view in range(n_views)]
         terms = self._fitted_terms if isinstance(self._fitted_terms, list) else [self._fitted_terms] * n_views
         return [
-            TopicView(self.alpha, self.fold_in_iter, self.n_threads)._set(
+            TopicView(self._chosen_alpha, self.fold_in_iter, self.n_threads)._set(
                 self.word_topics_[begin:end], self._fitted_on, each
             )
             for (begin, end), each in zip(bounds, terms, strict=True)
