@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
+from ._common.aligned_topics import AlignedTopicModel, words_of_views
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
 from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
@@ -24,7 +25,6 @@ from ._common.topic_sweeps import (
     topic_identity,
     topic_memory,
 )
-from ._common.topics import AlignedTopicModel, words_of_views
 from ._common.types import Array
 from ._common.validation import (
     as_counts,

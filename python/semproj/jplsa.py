@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ._common.aligned_topics import AlignedTopicModel, words_of_views
 from ._common.fitting import Progress, fit_by_sweeps
 from ._common.topic_sweeps import Documents, TopicSweeps, objective_of
-from ._common.topics import AlignedTopicModel, words_of_views
 from ._common.validation import as_counts, keeps_previous_fit
 
 __all__ = ["JPLSA"]

@@ -63,7 +63,9 @@ def projection(rng: np.random.Generator) -> np.ndarray:
 
 @functools.cache
 def fitted() -> Any:
-    return sj.LSA(4, random_state=0, n_threads=1).fit(np.random.default_rng(0).random((30, COLUMNS)))
+    """Of whole numbers given as floats, which may be counts or weights."""
+    rows = np.random.default_rng(0).integers(0, 9, (30, COLUMNS)).astype(np.float64)
+    return sj.LSA(4, random_state=0, n_threads=1).fit(rows)
 
 
 def check_products(X: Any, dense: np.ndarray, rng: np.random.Generator) -> None:

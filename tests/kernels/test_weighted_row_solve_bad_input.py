@@ -83,7 +83,7 @@ class TestBadInput:
 
     def test_not_numbers(self):
         for X in (np.array([["a"] * 50]), np.zeros((2, 50), complex), sp.csr_matrix((2, 50), dtype=complex)):
-            self.refused(TypeError, "X: expected numbers", X=X)
+            self.refused(TypeError, "X: expected (a matrix of )?numbers", X=X)
         for factors in (self.Y.astype(str), self.Y.astype(complex), self.Y.astype(object)):
             self.refused(TypeError, "factors: expected", factors=factors)
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("solvers that models share", {"_solvers"}),
     (
         "where topics start, which takes clusters, and their sweeps",
-        {"_common.topic_starts", "_common.topic_sweeps", "_common.topics"},
+        {"_common.topic_starts", "_common.topic_sweeps", "_common.topics", "_common.aligned_topics"},
     ),
     ("loops around a user's function, compiled by Numba", {"jit"}),
     (
