@@ -184,10 +184,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return items, scores
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        X = super()._validated(X, reset)
-        if X.nnz and X.data.min() < 0:
-            raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
-        return without_zeros(without_duplicates(X))
+        return _taken(without_duplicates(super()._validated(X, reset)))
 
     def _confidence(self, X: Any) -> Array:
         if self.alpha is None:
@@ -200,6 +197,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return weights
 
     def _fill(self, X: Any, result: Array) -> None:
+        X = _taken(X)
         self._solve(_liked(X), result, self.item_vectors_, 1.0, self._confidence(X))
 
     def _check_parameters(self) -> None:
@@ -219,6 +217,13 @@ class _HalfSweeps(AlternatingSolves):
     """Exact solves of all items, then of all users."""
 
     columns_name, rows_name = "item_vectors_", "user_vectors_"
+
+
+def _taken(X: Any) -> Any:
+    """What users took, as floating numbers: an Encoder has counts, and weights of which some may be zero."""
+    if X.nnz and X.data.min() < 0:
+        raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
+    return without_zeros(X if X.dtype.kind == "f" else X.astype(np.float64))
 
 
 def _liked(X: Any) -> Any:
