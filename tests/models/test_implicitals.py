@@ -48,6 +48,19 @@ class TestFit:
         np.testing.assert_allclose(narrow.user_vectors_, expected, atol=2e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("n_components", [6, 20])
+@pytest.mark.parametrize("alpha", [1e-7, 1e-5, 1e-3, 0.5, 40.0, 1e4, 1e8, None])
+def test_objective_of_float32(alpha, n_components):
+    """From confidences that are almost those of missing cells to ones that leave float32 nothing of the rest."""
+    X = random_counts(70, 45, 0.15, dtype=np.float32)
+    kept = []
+    model = sj.ImplicitALS(n_components, alpha=alpha, reg=0.3, max_iter=4, random_state=0)
+    model.set_params(callback=lambda progress: kept.append(progress.model)).fit(X)
+    vectors = [(m.user_vectors_.astype(float), m.item_vectors_.astype(float)) for m in kept]
+    expected = [reference.loss(X.toarray().astype(float), *each, alpha, 0.3) for each in vectors]
+    np.testing.assert_allclose(model.objective_, expected, rtol=1e-5)
+
+
 def test_new_users_are_as_good_as_known_ones(X):
     model = sj.ImplicitALS(6, random_state=0).fit(X)
     assert same_bits(model.transform(X), model.user_vectors_)
