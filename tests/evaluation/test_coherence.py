@@ -8,6 +8,7 @@ import pytest
 import semproj as sj
 from semproj.metrics import coherence
 from tests.reference import coherence as reference
+from tests.reference import text as reference_text
 
 WORDS = [f"w{i}" for i in range(25)]
 TOPICS = [WORDS[:5], WORDS[3:9], WORDS[10:12], WORDS[20:24]]
@@ -60,12 +61,27 @@ def test_a_window_by_hand():
 def test_texts_are_cut_as_by_the_counter():
     pieces = ["The bank: money, LOANS!", "A river's water", "Money and loans; the bank", "water, river"]
     topics = [["money", "bank"], ["river", "water"]]
-    cut = [sj.TermCounter(lowercase=True).fit([text]) and text.lower().replace("'", " ") for text in pieces]
-    words = [["".join(c for c in word if c.isalnum()) for word in text.split()] for text in cut]
+    words = [reference_text.words(text, lowercase=True) for text in pieces]
+    for text, cut in zip(pieces, words, strict=True):
+        assert set(sj.TermCounter(lowercase=True).fit([text]).vocabulary_) == set(cut)
     found = coherence(topics, pieces, lowercase=True)
     assert found.tolist() == coherence(topics, words).tolist()
     assert coherence(topics, [text.encode() for text in pieces], lowercase=True).tolist() == found.tolist()
     assert coherence(topics, iter(pieces), lowercase=True).tolist() == found.tolist()
+
+
+def test_letters_are_composed():
+    """Topics that a counter learnt are found in texts with separate marks, unless these are to stay separate."""
+    texts = ["cafe\u0301 ole\u0301", "cafe\u0301 noir", "the\u0301 noir"]
+    topics = [sorted(sj.TermCounter().fit(texts[:1]).vocabulary_)]
+    assert topics == [["caf\u00e9", "ol\u00e9"]]
+    composed = ["caf\u00e9 ol\u00e9", "caf\u00e9 noir", "th\u00e9 noir"]
+    expected = coherence(topics, composed)
+    assert coherence(topics, texts).tolist() == expected.tolist()
+    assert coherence(topics, [text.encode() for text in texts]).tolist() == expected.tolist()
+    assert coherence([["cafe\u0301", "ole\u0301"]], texts, nfc=False).tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="does not occur"):
+        coherence(topics, texts, nfc=False)
 
 
 def test_takes_what_top_words_returns():

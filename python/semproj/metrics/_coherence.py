@@ -29,6 +29,7 @@ def coherence(
     window: int | None = None,
     forget_repeats: bool = True,
     lowercase: bool = False,
+    nfc: bool = True,
     errors: Literal["strict", "replace"] = "strict",
     n_threads: int | None = None,
 ) -> NDArray[np.float64]:
@@ -54,7 +55,7 @@ def coherence(
         A word that is in a window twice counts as gone when the first of the two leaves it, until it comes in
         anew: so gensim counts, and figures made with it compare. False: a word is in a window if it is anywhere
         there, as the measures are defined.
-    lowercase, errors
+    lowercase, nfc, errors
         As in `semproj.TermCounter`: how the texts are read.
     n_threads : int or None
 
@@ -80,7 +81,7 @@ def coherence(
     check_choice(measure, "measure", tuple(_WINDOWS))
     check_choice(errors, "errors", ("strict", "replace"))
     width = _WINDOWS[measure] if window is None else check_integer(window, "window", low=1)
-    reading = {"lowercase": bool(lowercase), "errors_replace": errors == "replace"}
+    reading = {"lowercase": bool(lowercase), "nfc": bool(nfc), "errors_replace": errors == "replace"}
     near = _Windows(words, width, bool(forget_repeats), resolve_threads(n_threads))
     near.read(texts, reading)
     value = _mean_of_pairs if measure == "npmi" else _mean_cosine
