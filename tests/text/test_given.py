@@ -90,7 +90,7 @@ def test_wrong_vocabularies(parameters: dict[str, Any], error: type[Exception], 
 
 
 def test_a_term_twice_among_very_many() -> None:
-    """Found in one pass: to look through all terms before, for each, takes an hour."""
+    """Found in one pass: to look through all terms before, for each, takes minutes."""
     many = [f"w{i}" for i in range(200_000)]
     with pytest.raises(ValueError, match="expected every term once, got 'w199999' twice"):
         TermCounter(vocabulary=[*many, many[-1]]).fit(TEXTS)
