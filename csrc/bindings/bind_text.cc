@@ -23,7 +23,7 @@ struct WordSequences {
 };
 
 void add_documents(CountSession& session, const py::list& documents, int64_t first_document_number) {
-  const TextBatch batch(documents, first_document_number, session.options().nfc);
+  const TextBatch batch(documents, first_document_number, session.options().nfc, session.options().lowercase);
   const ReleaseGil release;
   session.add(batch.refs(), first_document_number);
 }
@@ -49,7 +49,7 @@ CsrArgument count(const VocabularyPointer& vocabulary, const py::list& documents
 
 WordSequences sequences(const VocabularyPointer& vocabulary, const py::list& documents, bool lowercase,
                         bool errors_replace, int64_t first_document_number, int n_threads, bool nfc) {
-  const TextBatch batch(documents, first_document_number, nfc);
+  const TextBatch batch(documents, first_document_number, nfc, lowercase);
   Sequences found;
   {
     const ReleaseGil release;
@@ -103,10 +103,9 @@ void register_text(py::module_& m) {
       .def("term_offsets",
            [](const Vocabulary& v) { return copy_of<int64_t>(v.terms.offsets().data(), v.size() + 1); })
       .def("count", &count, py::arg("documents"), py::arg("ngram_max"), py::arg("lowercase"),
-           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"),
-           py::arg("nfc") = false)
+           py::arg("errors_replace"), py::arg("first_document_number"), py::arg("n_threads"), py::arg("nfc"))
       .def("sequences", &sequences, py::arg("documents"), py::arg("lowercase"), py::arg("errors_replace"),
-           py::arg("first_document_number"), py::arg("n_threads"), py::arg("nfc") = false);
+           py::arg("first_document_number"), py::arg("n_threads"), py::arg("nfc"));
 
   py::class_<CountSession>(m, "CountSession")
       .def(py::init([](int ngram_max, bool lowercase, bool errors_replace, bool keep_rows, int n_threads,
@@ -115,7 +114,7 @@ void register_text(py::module_& m) {
                  CountOptions{ngram_max, lowercase, errors_replace, n_threads, nfc}, vocabulary, keep_rows);
            }),
            py::arg("ngram_max"), py::arg("lowercase"), py::arg("errors_replace"), py::arg("keep_rows"),
-           py::arg("n_threads"), py::arg("vocabulary").none(true), py::arg("nfc") = false)
+           py::arg("n_threads"), py::arg("vocabulary").none(true), py::arg("nfc"))
       .def("add", &add_documents, py::arg("documents"), py::arg("first_document_number"))
       .def(
           "choose",

@@ -103,9 +103,7 @@ double solve_rows(const CsrView<Index, T>& x, const T* weights, const SharedSyst
                   end = plan.tasks[static_cast<size_t>(task) + 1];
     double value = 0;
     const auto solve_long = [&](int64_t r) {
-      const RowEntries<T, Index> row = entries_of(x, weights, r);
-      value -= mine->long_rows.solve(row, r, out.row(r));
-      for (int64_t i = 0; i < row.n; ++i) value += row.c(i) * row.x(i) * row.x(i);
+      value += mine->long_rows.solve(entries_of(x, weights, r), r, out.row(r));
     };
     if (begin < plan.n_long) {
       std::for_each(plan.order.begin() + begin, plan.order.begin() + end, solve_long);

@@ -25,7 +25,8 @@
 // cost), and when that does not settle it goes the long way. There the matrix is summed in T over 64 entries
 // and then in double, the right side in double; the matrix is factored in T and the solution is refined once
 // with the double matrix. When its condition, bounded by the trace or else estimated, is too bad, the row is
-// done again in double throughout. A row's bits depend neither on the other rows nor on the threads.
+// done again in double throughout. The minimum of a row is c x^2 - b . q; where that cancels it is summed
+// from what q leaves. A row's bits depend neither on the other rows nor on the threads.
 
 #include <cstdint>
 #include <stdexcept>

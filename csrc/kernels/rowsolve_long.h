@@ -24,22 +24,27 @@ class LongRows {
         tables_(dense_table<T>(isa)),
         wide_(dense_table<double>(isa)) {}
 
-  // Returns b . q.
+  // Returns the row's minimum.
   template <class Index>
   double solve(const RowEntries<T, Index>& row, int64_t row_number, T* out) {
     allocate();
     if constexpr (std::is_same_v<T, float>) {
       if (shared_.whitened != nullptr && !has_negative(row)) {
         accumulate<T>(row, tables_.rows, block_.get());
-        if (factor_and_refine(row.n)) return store_solution(solution_.data(), right_.data(), k_, out);
+        if (factor_and_refine(row.n)) return stored(row, out);
       }
     }
     accumulate<double>(row, wide_.rows, wide_block_.get());
     factor_wide(row_number);
-    return store_solution(solution_.data(), right_.data(), k_, out);
+    return stored(row, out);
   }
 
  private:
+  template <class Index>
+  double stored(const RowEntries<T, Index>& row, T* out) {
+    return store_solution(shared_, row, right_.data(), tables_, wide_, solution_.data(), out);
+  }
+
   // Weights below that of missing cells: what is taken from S again leaves its rounding behind.
   template <class Index>
   bool has_negative(const RowEntries<T, Index>& row) const {

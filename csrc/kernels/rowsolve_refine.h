@@ -29,8 +29,8 @@ class Refinement {
         tables_(dense_table<T>(isa)),
         wide_(dense_table<double>(isa)) {}
 
-  // `gathered` are the rows of R, `factor` that of I + R R', `factor_stride` apart. Writes q and returns b .
-  // q; nothing when the steps do not become small.
+  // `gathered` are the rows of R, `factor` that of I + R R', `factor_stride` apart. Writes q and returns the
+  // minimum; nothing when the steps do not become small.
   template <class Index>
   std::optional<double> solve(const RowEntries<T, Index>& row, const T* gathered, const T* factor,
                               int64_t factor_stride, T* out) {
@@ -53,7 +53,7 @@ class Refinement {
         largest_step = std::max(largest_step, std::abs(change));
       }
       if (step > 0 && largest_step <= kSmallStep * largest) {
-        return store_solution(solution_.data(), right_.data(), k_, out);
+        return store_solution(shared_, row, right_.data(), tables_, wide_, solution_.data(), out);
       }
     }
     return std::nullopt;

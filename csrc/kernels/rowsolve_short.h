@@ -30,7 +30,7 @@ class ShortRows {
         refinement_(shared, isa) {}
 
   // `rows` has the numbers of `ahead` rows by falling number of entries, of which the first `count` are
-  // solved; the next one is fetched. Returns the sum of c x^2 - b . q. Rows that are left to others, because
+  // solved; the next one is fetched. Returns the sum of their minima. Rows that are left to others, because
   // of their weights or conditioning, are appended to `left`.
   template <class Index>
   double solve(const CsrView<Index, T>& x, const T* weights, const int64_t* rows, int64_t count,
@@ -129,23 +129,26 @@ class ShortRows {
     return std::is_same_v<T, float> ? trace <= kTrustedCondition : std::isfinite(trace);
   }
 
-  // Whether R' a can be trusted, given |a|^2 and |R' a|^2: its rounding goes with the rows, which may cancel,
-  // and that of a with the condition.
-  static bool trusted(double trace, double squared_solution, double squared_sum) {
-    return !std::is_same_v<T, float> || trace * squared_solution <= kTrustedCancelling * squared_sum;
-  }
-
-  // b . q = v . R z = v . (v - a), and R' a = z: nothing when the latter cannot be trusted.
-  std::optional<double> product_of(const T* v, const T* a, int64_t n, int64_t step, double trace) const {
-    double product = 0, squared_solution = 0, squared_sum = 0;
+  // z = R' a for the solution a at a[i * step]. Returns b . q: nothing when rounding of a, which grows with
+  // the condition, and of R' a, whose rows may cancel, is too much of it.
+  //
+  // b . q = v . R z = (a + R z) . R z = z . z + |v - a|^2. The plain v . (v - a) cancels when d is small: v
+  // is c x / sqrt(d), and R z goes with sqrt(d).
+  std::optional<double> sum_up(const T* gathered, const T* v, const T* a, int64_t n, int64_t step,
+                               double trace, T* z) {
+    double squared_solution = 0, squared_fit = 0;
     for (int64_t i = 0; i < n; ++i) {
       const auto right = static_cast<double>(v[i * step]), solution = static_cast<double>(a[i * step]);
-      product += right * (right - solution);
+      coefficients_[i] = a[i * step];
       squared_solution += solution * solution;
-      squared_sum += solution * (right - solution);  // z . z = a . R R' a
+      squared_fit += (right - solution) * (right - solution);
     }
-    if (!trusted(trace, squared_solution, squared_sum)) return std::nullopt;
-    return product;
+    tables_.rows.combine(coefficients_.data(), gathered, n, stride_, z);
+    T squared_sum = 0;
+    tables_.rows.products(z, 1, stride_, z, &squared_sum);
+    const auto sum = static_cast<double>(squared_sum);
+    const bool is_trusted = !std::is_same_v<T, float> || trace * squared_solution <= kTrustedCancelling * sum;
+    return is_trusted ? std::optional<double>(sum + squared_fit) : std::nullopt;
   }
 
   template <class Index>
@@ -189,13 +192,10 @@ class ShortRows {
       if (!is_system[s]) continue;
       const int64_t n = x.indptr[rows[s] + 1] - x.indptr[rows[s]];
       const std::optional<double> product =
-          product_of(right_.data() + s, v_.data() + s, n, simd::kSystems, traces[s]);
+          sum_up(gathered_.get() + s * side * stride_, right_.data() + s, v_.data() + s, n, simd::kSystems,
+                 traces[s], z_.get() + s * stride_);
       is_bad[s] = !product;
-      if (!product) continue;
-      total += squares[s] - *product;
-      for (int64_t i = 0; i < n; ++i) coefficients_[i] = v_[i * simd::kSystems + s];
-      tables_.rows.combine(coefficients_.data(), gathered_.get() + s * side * stride_, n, stride_,
-                           z_.get() + s * stride_);
+      if (product) total += squares[s] - *product;
     }
     for (int64_t s = 0; s < count; ++s) {
       if (!is_bad[s]) continue;
@@ -203,7 +203,7 @@ class ShortRows {
       const auto row = entries_of(x, weights, rows[s]);
       const T* gathered = gathered_.get() + s * side * stride_;
       const double trace = factor_system(gathered, row.n);
-      const auto refined = refine(row, gathered, trace, squares[s], out.row(rows[s]));
+      const auto refined = refine(row, gathered, trace, out.row(rows[s]));
       if (!refined) left->push_back(rows[s]);
       total += refined.value_or(0.0);
     }
@@ -223,15 +223,12 @@ class ShortRows {
     return factored ? trace : std::numeric_limits<double>::infinity();
   }
 
-  // With the factor in a_, whose trace tells whether steps will become smaller. Returns c x^2 - b . q.
+  // With the factor in a_, whose trace tells whether steps will become smaller. Returns the minimum.
   template <class Index>
-  std::optional<double> refine(const RowEntries<T, Index>& row, const T* gathered, double trace,
-                               double squares, T* out) {
+  std::optional<double> refine(const RowEntries<T, Index>& row, const T* gathered, double trace, T* out) {
     if (!(trace <= kRefinedCondition)) return std::nullopt;
     const int64_t side = rounded_up(row.n, simd::kRowLanes);
-    const std::optional<double> product = refinement_.solve(row, gathered, a_.get(), side, out);
-    if (!product) return std::nullopt;
-    return squares - *product;
+    return refinement_.solve(row, gathered, a_.get(), side, out);
   }
 
   template <class Index>
@@ -248,12 +245,11 @@ class ShortRows {
       if (trusted(trace)) {
         std::copy_n(v, row.n, right_.begin());
         tables_.systems.solve(a_.get(), row.n, rounded_up(row.n, simd::kRowLanes), v);
-        if (const auto product = product_of(right_.data(), v, row.n, 1, trace)) {
-          tables_.rows.combine(v, gathered_.get(), row.n, stride_, z);
+        if (const auto product = sum_up(gathered_.get(), right_.data(), v, row.n, 1, trace, z)) {
           return squares - *product;
         }
       }
-      refined = refine(row, gathered_.get(), trace, squares, out);
+      refined = refine(row, gathered_.get(), trace, out);
     }
     is_done_[s] = true;
     if (!refined) left->push_back(row_number);

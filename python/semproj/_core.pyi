@@ -159,7 +159,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
-        nfc: bool = False,
+        nfc: bool,
     ) -> Csr: ...
     def sequences(
         self,
@@ -168,7 +168,7 @@ class Vocabulary(metaclass=_Pybind11Type):
         errors_replace: bool,
         first_document_number: int,
         n_threads: int,
-        nfc: bool = False,
+        nfc: bool,
     ) -> WordSequences: ...
 
 class WindowSums(_Result):
@@ -200,7 +200,7 @@ class CountSession(metaclass=_Pybind11Type):
         keep_rows: bool,
         n_threads: int,
         vocabulary: Vocabulary | None,
-        nfc: bool = False,
+        nfc: bool,
     ) -> None: ...
     def add(self, documents: list[Any], first_document_number: int) -> None: ...
     def choose(self, drop_top: int, max_features: int | None, min_count: int) -> None: ...

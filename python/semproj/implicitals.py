@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from ._common.layouts import layouts, numbers
 from ._common.types import Array
 from ._common.validation import check_integer, check_real, keeps_previous_fit, without_duplicates, without_zeros
 from ._solvers.alternating import AlternatingSolves, SolvesRows
-from .retrieval import check_rows, top_k
+from .retrieval import top_k
 
 __all__ = ["ImplicitALS"]
 
-_USERS_AT_ONCE = 4096
+_USERS_AT_ONCE, _SCORES_AT_ONCE = 1 << 12, 1 << 20
 
 
 class ImplicitALS(SolvesRows, RowTransformer):
@@ -157,37 +157,35 @@ class ImplicitALS(SolvesRows, RowTransformer):
         k = check_integer(k, "k", low=1)
         X = self._validated(X, reset=False)
         n_items = len(self.item_vectors_)
-        banned = (
-            np.unique(check_rows(exclude, "exclude", n_items)) if exclude is not None else np.empty(0, np.int64)
-        )
+        left = np.setdiff1d(np.arange(n_items), _columns(exclude, n_items))
+        candidates = self.item_vectors_ if len(left) == n_items else self.item_vectors_[left]
         vectors = self.transform(X)
         lengths = np.diff(X.indptr) if exclude_seen else np.zeros(X.shape[0], np.int64)
         items = np.full((X.shape[0], k), -1)
         scores = np.full((X.shape[0], k), np.nan, np.float32)
-        # Users with about as many items to leave out go together, as all of these are looked up, too.
-        for users in _chunks(np.argsort(lengths, kind="stable"), _USERS_AT_ONCE):
-            found = min(n_items, k + len(banned) + int(lengths[users].max(initial=0)))
+        if len(left) == 0:
+            return items, scores
+        # What a user has is looked up, too, and left out then: users with about as many items go together.
+        for users, found in _chunks(np.minimum(lengths + k, len(left))):
             best, score = top_k(
-                vectors[users], self.item_vectors_, found, metric="inner_product", n_threads=self.n_threads
+                vectors[users], candidates, found, metric="inner_product", n_threads=self.n_threads
             )
-            left = np.isin(best, banned, invert=True)
+            best = left[best]
+            is_new = np.ones(best.shape, bool)
             if exclude_seen:
                 taken = X[users]
                 owners = np.repeat(np.arange(len(users)), np.diff(taken.indptr))
                 seen = owners * n_items + taken.indices
-                left &= np.isin(np.arange(len(users))[:, None] * n_items + best, seen, invert=True)
-            first = np.argsort(~left, axis=1, kind="stable")[:, :k]
-            kept = np.take_along_axis(left, first, axis=1)
+                is_new = np.isin(np.arange(len(users))[:, None] * n_items + best, seen, invert=True)
+            first = np.argsort(~is_new, axis=1, kind="stable")[:, :k]
+            kept = np.take_along_axis(is_new, first, axis=1)
             width = first.shape[1]
             items[users, :width] = np.where(kept, np.take_along_axis(best, first, axis=1), -1)
             scores[users, :width] = np.where(kept, np.take_along_axis(score, first, axis=1), np.nan)
         return items, scores
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        X = super()._validated(X, reset)
-        if X.nnz and X.data.min() < 0:
-            raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
-        return without_zeros(without_duplicates(X))
+        return _taken(without_duplicates(super()._validated(X, reset)))
 
     def _confidence(self, X: Any) -> Array:
         if self.alpha is None:
@@ -200,6 +198,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return weights
 
     def _fill(self, X: Any, result: Array) -> None:
+        X = _taken(X)
         self._solve(_liked(X), result, self.item_vectors_, 1.0, self._confidence(X))
 
     def _check_parameters(self) -> None:
@@ -221,10 +220,39 @@ class _HalfSweeps(AlternatingSolves):
     columns_name, rows_name = "item_vectors_", "user_vectors_"
 
 
+def _taken(X: Any) -> Any:
+    """What users took, as floating numbers: an Encoder has counts, and weights of which some may be zero."""
+    if X.nnz and X.data.min() < 0:
+        raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
+    return without_zeros(X if X.dtype.kind == "f" else X.astype(np.float64))
+
+
 def _liked(X: Any) -> Any:
     """Ones where X has entries."""
     return type(X)((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
 
 
-def _chunks(order: Array, size: int) -> list[Array]:
-    return [order[begin : begin + size] for begin in range(0, len(order), size)]
+def _columns(exclude: npt.ArrayLike | None, n_items: int) -> Array:
+    columns = np.asarray([] if exclude is None else exclude)
+    if columns.ndim != 1:
+        raise ValueError(f"exclude: expected a list of column numbers, got shape {columns.shape}")
+    if len(columns) == 0:
+        return np.empty(0, np.int64)
+    if columns.dtype.kind not in "iu":
+        raise TypeError(f"exclude: expected integers, got dtype {columns.dtype}")
+    if columns.min() < 0 or columns.max() >= n_items:
+        what = f"expected columns from 0 to {n_items - 1}, got {columns.min()} to {columns.max()}"
+        raise ValueError(f"exclude: {what}")
+    return columns.astype(np.int64)
+
+
+def _chunks(widths: Array) -> Iterator[tuple[Array, int]]:
+    """Rows, the narrow ones first, and the width of the widest: so many at a time as have a bounded table."""
+    order = np.argsort(widths, kind="stable")
+    begin = 0
+    while begin < len(order):
+        rows = order[begin : begin + _USERS_AT_ONCE]
+        sizes = np.arange(1, len(rows) + 1) * widths[rows]
+        rows = rows[: max(1, int(np.searchsorted(sizes, _SCORES_AT_ONCE, side="right")))]
+        yield rows, int(widths[rows[-1]])
+        begin += len(rows)

@@ -174,7 +174,7 @@ class WTMF(SolvesRows, RowTransformer):
         return without_zeros(X)
 
     def _fill(self, X: Any, result: Array) -> None:
-        self._solve(X, result, self.word_vectors_, self.missing_weight)
+        self._solve(without_zeros(X), result, self.word_vectors_, self.missing_weight)
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)

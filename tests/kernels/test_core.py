@@ -54,7 +54,7 @@ def test_sparse_product_checks_the_right_factor(indptr, indices, n_cols, message
 
 
 def test_rows_before_there_is_a_vocabulary():
-    session = _core.CountSession(1, True, False, keep_rows=True, n_threads=1, vocabulary=None)
+    session = _core.CountSession(1, True, False, keep_rows=True, n_threads=1, vocabulary=None, nfc=True)
     session.add(["a b"], 0)
     with pytest.raises(ValueError, match="rows: expected a vocabulary"):
         session.rows()

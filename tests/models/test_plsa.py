@@ -405,3 +405,10 @@ def test_integer_counts_with_a_stored_zero():
     expected.eliminate_zeros()
     one, other = (make(max_iter=2, random_state=0).fit(x) for x in (X, expected))
     assert same_bits(one.word_topics_, other.word_topics_)
+
+
+@pytest.mark.parametrize("huge", [1e38, 1e300])
+def test_counts_too_large_for_float32(huge):
+    """An error, and no warning of the comparison."""
+    with pytest.raises(ValueError, match=r"^X: contains values that are too large for float32"):
+        make().fit(np.full((4, 5), huge))

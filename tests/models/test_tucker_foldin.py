@@ -47,6 +47,39 @@ def test_rows_of_the_fit(shape, ranks):
         np.testing.assert_allclose(model.fold_in(tensor, mode), model.factors_[mode], atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_core_of_lower_rank(dtype):
+    """Where the core has only rounding, new rows have no noise from it, and are the shortest solution."""
+    tensor = planted((30, 25, 20), (2, 2, 2))
+    model = Tucker((4, 4, 4), random_state=0).fit(sparse(tensor, dtype))
+    exact = Tucker((2, 2, 2), random_state=0).fit(sparse(tensor))
+    rounding = np.finfo(dtype).eps
+    for mode in range(3):
+        noisy = tensor + 1e-2 * new_rows(tensor.shape, mode, tensor.shape[mode], seed=mode)
+        rows, few = model.fold_in(sparse(noisy, dtype), mode), exact.fold_in(sparse(noisy), mode)
+        assert rows.dtype == dtype
+        np.testing.assert_allclose(np.abs(rows[:, :2]), np.abs(few), atol=100 * rounding)
+        assert np.abs(rows[:, 2:]).max() < 100 * rounding
+
+
+@pytest.mark.parametrize(("shape", "ranks"), CASES)
+def test_no_entries(shape, ranks):
+    model = Tucker(ranks, max_iter=3, random_state=0).fit(sparse(planted(shape, ranks, noise=0.3)))
+    for mode in compressed_modes(model):
+        sizes = tuple(3 if j == mode else size for j, size in enumerate(shape))
+        rows = model.fold_in(SparseTensor(np.empty((len(shape), 0), np.int64), np.empty(0), sizes), mode)
+        assert rows.shape == (3, ranks[mode])
+        assert not rows.any()
+
+
+@pytest.mark.parametrize(("dtype", "huge"), [(np.float32, 1e38), (np.float64, 1e308)])
+def test_values_too_large(dtype, huge):
+    tensor = 1e-3 * planted((30, 20, 3), (4, 4, 3), noise=0.3)
+    model = Tucker((4, 4, 3), random_state=0).fit(sparse(tensor, dtype))
+    with pytest.raises(ValueError, match=f"tensor: its values are too large for rows of {np.dtype(dtype)}"):
+        model.fold_in(sparse(np.full((2, 20, 3), huge), dtype))
+
+
 def test_dtype_and_slices():
     tensor = planted((30, 20, 3), (4, 4, 3), noise=0.3).astype(np.float32)
     slices = [tensor[:, :, k] for k in range(3)]

@@ -73,7 +73,7 @@ class TestAgainstTheReference:
 
 class TestObjective:
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("missing_weight", [0, 0.0005, 0.01, 1])
+    @pytest.mark.parametrize("missing_weight", [0, 0.0005, 0.01, 0.99999, 1])
     @pytest.mark.parametrize("reg", [0.01, 20])
     def test_is_equation_3(self, reg, missing_weight, dtype):
         short, long = corpus(dtype=dtype), corpus(30, 300, dtype=dtype)  # sentences of about 6 and of 45 words

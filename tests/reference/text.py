@@ -17,15 +17,21 @@ def lower(character: str) -> str:
     return "i" if character == "\u0130" else character.lower()
 
 
+def composed(text: str, lowercase: bool) -> str:
+    """Normalization Form C, also of what the letters are in lower case."""
+    text = unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", "".join(map(lower, text))) if lowercase else text
+
+
 def words(
     document: str | bytes | Sequence[str], *, lowercase: bool = False, nfc: bool = True, errors: str = "strict"
 ) -> list[str]:
     if isinstance(document, (list, tuple)):
-        document = [unicodedata.normalize("NFC", token) for token in document] if nfc else document
+        document = [composed(token, lowercase) for token in document] if nfc else document
         tokens = [_SURROGATE.sub("\ufffd", token) if errors == "replace" else token for token in document]
         return ["".join(map(lower, token)) if lowercase else token for token in tokens]
     text = document.decode("utf-8", errors) if isinstance(document, bytes) else document
-    text = unicodedata.normalize("NFC", text) if nfc else text
+    text = composed(text, lowercase) if nfc else text
     result: list[list[str]] = []
     inside = False
     for character in text:

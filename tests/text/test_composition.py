@@ -59,6 +59,32 @@ def test_every_letter_that_can_be_decomposed() -> None:
     assert (rows != counter.transform(texts)).nnz == 0
 
 
+def test_letters_that_are_one_only_in_lower_case() -> None:
+    """No capital has these marks in one character: they are composed after they have become small."""
+    texts = ["\u03aa\u0301x \u0390x", "J\u030cab", "\u01f0ab", "I\u0307 \u0130 i"]
+    expected = {"\u0390x", "\u01f0ab", "i"}
+    for documents in (texts, [text.encode() for text in texts], [text.split() for text in texts]):
+        counter = TermCounter(lowercase=True).fit(documents)
+        assert counter.vocabulary_.keys() == expected
+        terms = list(counter.get_feature_names_out())
+        given = TermCounter(lowercase=True, vocabulary=terms)
+        assert (given.fit_transform(documents) != counter.transform(documents)).nnz == 0
+    assert "J\u030cab" in TermCounter().fit(texts).vocabulary_
+    assert "j\u030cab" in TermCounter(lowercase=True, nfc=False).fit(texts).vocabulary_
+
+
+def test_lower_case_is_composed_whatever_the_letter() -> None:
+    """Also with the marks that letters are composed with most often, one or two of them."""
+    letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    cased = [letter for letter in letters if letter.lower() != letter or letter.upper() != letter]
+    marks = ["\u0301", "\u0308", "\u030c", "\u0331", "\u0313", "\u0342", "\u0345", "\u0308\u0301", "\u0313\u0345"]
+    texts = [f"x{letter}" for letter in letters] + [f"x{letter}{mark}" for letter in cased for mark in marks]
+    found = TermCounter(lowercase=True).fit([" ".join(texts)]).get_feature_names_out()
+    assert [term for term in found if unicodedata.normalize("NFC", term) != term] == []
+    again = TermCounter(lowercase=True).fit([list(found)]).get_feature_names_out()
+    assert set(again) == set(found)
+
+
 def test_bytes_that_are_not_utf8_stay_where_they_are() -> None:
     document = "e\u0301 ".encode() + b"\xff\xed\xa0\x80 " + "o\u0308x".encode() + b"\xcc"
     assert TermCounter(errors="replace").fit([document]).vocabulary_.keys() == {"\u00e9", "\u00f6x"}

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 import semproj as sj
-from semproj.text import TermCounter, _documents
+from semproj.text import TermCounter, _counter, _documents
 
 TEXTS = ["the cat and the dog", "a dog", "", "dog cat dog", ["the cat", "dog"]] * 50
 TERMS = ["dog", "bird", "cat", "the cat", "and"]
@@ -65,12 +65,50 @@ def test_texts_without_the_terms() -> None:
         ({"vocabulary": {"dog": 0, "cat": 2}}, ValueError, "expected the columns 0 to 1, .* got 2 for 'cat'"),
         ({"vocabulary": {"dog": 0, "cat": 0}}, ValueError, "expected the columns 0 to 1, .* twice"),
         ({"vocabulary": {"dog": 0.5}}, ValueError, "expected the columns 0 to 0, .* got 0.5 for 'dog'"),
+        (
+            {"vocabulary": {"dog": 0.0, "cat": 1.0}},
+            ValueError,
+            "expected the columns 0 to 1, .* got 0.0 for 'dog'",
+        ),
+        ({"vocabulary": {"dog": False, "cat": True}}, ValueError, "expected the columns .* got False for 'dog'"),
+        (
+            {"vocabulary": iter(["dog", "cat"])},
+            TypeError,
+            "expected a sequence .* got list_iterator; write a list",
+        ),
+        (
+            {"vocabulary": ["dog", "a\ud800"]},
+            ValueError,
+            r"expected terms without lone surrogates, got 'a\\ud800'",
+        ),
         ({"vocabulary": ["dog", "Dog"], "lowercase": True}, ValueError, "no text has 'Dog' .* lowercase=True"),
     ],
 )
 def test_wrong_vocabularies(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match="^vocabulary: " + message):
         TermCounter(**parameters).fit(TEXTS)
+
+
+def test_a_term_twice_among_very_many() -> None:
+    """Found in one pass: to look through all terms before, for each, takes minutes."""
+    many = [f"w{i}" for i in range(200_000)]
+    with pytest.raises(ValueError, match="expected every term once, got 'w199999' twice"):
+        TermCounter(vocabulary=[*many, many[-1]]).fit(TEXTS)
+
+
+def test_terms_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(_counter, "given_terms", lambda terms: calls.append(terms) or list(terms))
+    TermCounter(vocabulary=TERMS, ngram_range=(1, 2)).fit(TEXTS)
+    assert calls == [TERMS]
+
+
+@pytest.mark.parametrize("term", ["the cat", "dog-cat", "a cat dog"])
+def test_terms_that_no_text_can_have(term: str) -> None:
+    longest = len(term.split()) - 1
+    with pytest.warns(UserWarning, match=rf"^vocabulary: no text is cut into '{term}' with ngram_range=\(1, "):
+        TermCounter(vocabulary=["bird", term], ngram_range=(1, max(1, longest))).fit(["the cat", "dog-cat"])
+    TermCounter(vocabulary=["bird", term]).fit([[term, "dog"]])  # a token may be anything
 
 
 @pytest.mark.parametrize("parameter", [{"drop_top": 1}, {"max_features": 2}, {"min_count": 2}])

@@ -343,7 +343,7 @@ def as_counts(x: Any, name: str = "X") -> Any:
     if len(data) and not (data.min() >= 0 and data.max() < np.inf):
         check_finite(data, name)
         raise ValueError(f"{name}: Negative values in data passed to a topic model; expected counts, at least 0")
-    if len(data) and not float(data.max()) * len(data) < np.finfo(np.float32).max:
+    if len(data) and not float(data.max()) * len(data) < float(np.finfo(np.float32).max):
         raise ValueError(f"{name}: contains values that are too large for float32; scale it down")
     if len(data) and data.min() < _LEAST_COUNT and len(tiny := data[(data > 0) & (data < _LEAST_COUNT)]):
         what = f"expected 0 or at least {_LEAST_COUNT:g}, got {tiny.min():g}"

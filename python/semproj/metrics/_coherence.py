@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from .. import _core
 from .._common.resources import resolve_threads
 from .._common.types import Array
-from .._common.validation import check_choice, check_integer
+from .._common.validation import as_documents, check_choice, check_integer
 from ..text import Document, iter_batches
 
 Word: TypeAlias = "str | tuple[str, float]"
 
 _WINDOWS = {"npmi": 10, "c_v": 110}  # as gensim has them
 _EPSILON = 1e-12  # so is this: of pairs that are never together
+_WHOLE_TEXT = 1 << 40  # words in a window; no text is longer
 
 
 def coherence(
@@ -29,6 +30,7 @@ def coherence(
     window: int | None = None,
     forget_repeats: bool = True,
     lowercase: bool = False,
+    nfc: bool = True,
     errors: Literal["strict", "replace"] = "strict",
     n_threads: int | None = None,
 ) -> NDArray[np.float64]:
@@ -54,7 +56,7 @@ def coherence(
         A word that is in a window twice counts as gone when the first of the two leaves it, until it comes in
         anew: so gensim counts, and figures made with it compare. False: a word is in a window if it is anywhere
         there, as the measures are defined.
-    lowercase, errors
+    lowercase, nfc, errors
         As in `semproj.TermCounter`: how the texts are read.
     n_threads : int or None
 
@@ -65,9 +67,11 @@ def coherence(
 
     Notes
     -----
-    Equal to gensim's ``CoherenceModel`` ("c_npmi" and "c_v") for the same words. Counts are integers: the result
-    is the same for any number of threads. A word of the text takes a step for each word that it shares a topic
-    with, whatever the window.
+    Equal to gensim's ``CoherenceModel`` ("c_npmi" and "c_v") for the same words. So it is for two words that are
+    both in every window: their information has no value by the definition, and is -1 here as there.
+
+    Counts are integers: the result is the same for any number of threads. A word of the text takes a step for each
+    word that it shares a topic with, whatever the window.
 
     Examples
     --------
@@ -79,10 +83,10 @@ def coherence(
     words = _checked(topics)
     check_choice(measure, "measure", tuple(_WINDOWS))
     check_choice(errors, "errors", ("strict", "replace"))
-    width = _WINDOWS[measure] if window is None else check_integer(window, "window", low=1)
-    reading = {"lowercase": bool(lowercase), "errors_replace": errors == "replace"}
+    width = _WINDOWS[measure] if window is None else min(check_integer(window, "window", low=1), _WHOLE_TEXT)
+    reading = {"lowercase": bool(lowercase), "nfc": bool(nfc), "errors_replace": errors == "replace"}
     near = _Windows(words, width, bool(forget_repeats), resolve_threads(n_threads))
-    near.read(texts, reading)
+    near.read(as_documents(texts, "texts"), reading)
     value = _mean_of_pairs if measure == "npmi" else _mean_cosine
     return np.array([value(near.information(topic)) for topic in words], np.float64)
 
@@ -132,9 +136,8 @@ class _Windows:
             raise ValueError("texts: expected at least one")
         absent = [word for word, i in self.columns.items() if self.words[i] == 0]
         if absent:
-            raise ValueError(
-                f"topics: {absent[0]!r} does not occur in texts, nor do {len(absent) - 1} other words"
-            )
+            others = f", nor do {len(absent) - 1} other words" if len(absent) > 1 else ""
+            raise ValueError(f"topics: {absent[0]!r} does not occur in texts{others}")
 
     def information(self, topic: Sequence[str]) -> Array:
         """Normalised pointwise mutual information of all pairs of words, and of each with itself."""
@@ -161,16 +164,18 @@ def _mean_cosine(information: Array) -> float:
 
 def _checked(topics: Iterable[Iterable[Word]]) -> list[list[str]]:
     """The words of all topics, without their probabilities."""
-    if isinstance(topics, str):
-        raise TypeError("topics: expected lists of words, got a string")
+    if isinstance(topics, str) or not isinstance(topics, Iterable):
+        raise TypeError(f"topics: expected lists of words, got {topics!r}")
     found: list[list[str]] = []
     for number, topic in enumerate(topics):
-        if isinstance(topic, str):
-            raise TypeError(f"topics[{number}]: expected a list of words, got the string {topic!r}")
+        if isinstance(topic, str) or not isinstance(topic, Iterable):
+            raise TypeError(f"topics[{number}]: expected a list of words, got {topic!r}")
         words: list[Any] = [word[0] if isinstance(word, tuple) and len(word) == 2 else word for word in topic]
         for word in words:
             if not isinstance(word, str) or not word:
                 raise TypeError(f"topics[{number}]: expected words, got {word!r}")
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                raise ValueError(f"topics[{number}]: expected words without lone surrogates, got {word!r}")
         if len(words) < 2 or len(set(words)) < len(words):
             raise ValueError(f"topics[{number}]: expected two words or more, each once, got {words}")
         found.append(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from hashlib import blake2b
@@ -55,7 +56,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
     ----------
     vocabulary : sequence of str, mapping of str to int, or None, default None
         The terms to count, in the order of their columns, or with their columns. `fit` then chooses none, and only
-        counts. None: `fit` learns them.
+        counts, and warns of terms that no text can have, such as those of more words than `ngram_range` has. None:
+        `fit` learns them.
     drop_top : int, default 0
         Give this many of the most frequent terms no column.
     max_features : int or None, default None
@@ -213,8 +215,6 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             _integer("max_features", self.max_features, 1)
         _integer("min_count", self.min_count, 1)
         self._options()
-        if self.vocabulary is not None:
-            self._given_vocabulary()
 
     def _given_vocabulary(self) -> _core.Vocabulary:
         """The terms of the parameter, checked."""
@@ -229,6 +229,17 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
             how = f"lowercase={self.lowercase} and nfc={self.nfc}"
             raise ValueError(f"vocabulary: no text has {terms[unread[0]]!r} as it is read here, with {how}")
         return vocabulary
+
+    def _warn_of_unreadable(self, given: _core.Vocabulary, counts: npt.NDArray[np.int64]) -> None:
+        """Of given terms that were not seen, and that only a list of tokens may have: no text is cut like this."""
+        absent = np.flatnonzero(counts == 0)
+        terms = given.term_list()
+        found = given.count([terms[i] for i in absent], **self._options(), first_document_number=0)
+        rows = np.repeat(np.arange(len(absent)), np.diff(found.indptr))
+        readable = absent[rows[found.indices == absent[rows]]]
+        if len(never := np.setdiff1d(absent, readable)):
+            what = f"no text is cut into {terms[never[0]]!r} with ngram_range={self.ngram_range}"
+            warnings.warn(f"vocabulary: {what}; expected words, or n-grams joined by spaces", stacklevel=4)
 
     def _reading(self) -> dict[str, Any]:
         """Return the options that say how text becomes words."""
@@ -268,6 +279,8 @@ class TermCounter(Persistent, TransformerMixin, BaseEstimator):  # type: ignore[
                 self._feed(session, documents)
             ends.append(session.n_documents)
         session.choose(drop_top, max_features, min_count)
+        if isinstance(session, GivenTerms) and session.n_words:
+            self._warn_of_unreadable(session.vocabulary, session.term_counts)
         if len(session.vocabulary) == 0:
             none_left = f"drop_top={drop_top} and min_count={min_count} leave none"
             why = none_left if session.n_words else "the documents have no words"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -14,8 +14,9 @@ from .. import _core
 
 def given_terms(vocabulary: Any) -> list[str]:
     """The terms of a `vocabulary`, a sequence or a mapping to columns, in the order of their columns."""
-    if isinstance(vocabulary, (str, bytes, set, frozenset)) or not isinstance(vocabulary, Iterable):
-        got = f"{type(vocabulary).__name__}; write a list, which has an order"
+    unordered = isinstance(vocabulary, (str, bytes, set, frozenset)) or not isinstance(vocabulary, Iterable)
+    if unordered or isinstance(vocabulary, Iterator):  # of which the next fit would have nothing left
+        got = f"{type(vocabulary).__name__}; write a list"
         raise TypeError(f"vocabulary: expected a sequence of terms, or a mapping of terms to columns, got {got}")
     terms = list(vocabulary)
     if not terms:
@@ -23,22 +24,34 @@ def given_terms(vocabulary: Any) -> list[str]:
     for term in terms:
         if not isinstance(term, str) or not term:
             raise TypeError(f"vocabulary: expected terms that are str and not empty, got {term!r}")
+    try:
+        "".join(terms).encode()
+    except UnicodeEncodeError:
+        term = next(term for term in terms if any("\ud800" <= character <= "\udfff" for character in term))
+        raise ValueError(f"vocabulary: expected terms without lone surrogates, got {term!r}") from None
     if isinstance(vocabulary, Mapping):
         _check_columns(vocabulary)
         terms.sort(key=vocabulary.__getitem__)
-    elif len(set(terms)) < len(terms):
-        twice = next(term for i, term in enumerate(terms) if term in terms[:i])
-        raise ValueError(f"vocabulary: expected every term once, got {twice!r} twice")
+        return terms
+    seen: set[str] = set()
+    for term in terms:
+        if term in seen:
+            raise ValueError(f"vocabulary: expected every term once, got {term!r} twice")
+        seen.add(term)
     return terms
 
 
 def _check_columns(vocabulary: Mapping[str, Any]) -> None:
-    columns = list(vocabulary.values())
-    if all(isinstance(column, Integral) for column in columns) and sorted(columns) == list(range(len(columns))):
-        return
-    term = next((term for term, column in vocabulary.items() if column not in range(len(columns))), None)
-    got = "some of them twice" if term is None else f"{vocabulary[term]!r} for {term!r}"
-    raise ValueError(f"vocabulary: expected the columns 0 to {len(columns) - 1}, one for each term, got {got}")
+    expected = range(len(vocabulary))
+    for term, column in vocabulary.items():
+        if not isinstance(column, Integral) or isinstance(column, bool) or column not in expected:
+            got = f"{column!r} for {term!r}"
+            break
+    else:
+        if len(set(vocabulary.values())) == len(expected):
+            return
+        got = "some of them twice"
+    raise ValueError(f"vocabulary: expected the columns 0 to {len(expected) - 1}, one for each term, got {got}")
 
 
 class GivenTerms:

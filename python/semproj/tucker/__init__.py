@@ -184,7 +184,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         -------
         array of shape (new indices, rank of the mode), of the dtype of ``core_``
             Zero for an index without entries. Of the tensor that the model was fitted on, it is the factor itself
-            once that has converged.
+            once that has converged, if the core has full rank along the mode; otherwise the shortest solution.
         """
         check_is_fitted(self, "core_")
         tensor = as_tensor(tensor)
@@ -194,8 +194,11 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         expected = tuple(tensor.shape[mode] if j == mode else size for j, size in enumerate(self.shape_))
         if tensor.ndim != len(expected) or tensor.shape != expected:
             raise ValueError(f"tensor: expected shape {expected}, got {tensor.shape}")
-        with single_threaded_blas():
-            return folded_in(tensor, self.core_, self.factors_, mode).astype(self.core_.dtype)
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            rows: Array = folded_in(tensor, self.core_, self.factors_, mode).astype(self.core_.dtype)
+        if not np.isfinite(rows).all():
+            raise ValueError(f"tensor: its values are too large for rows of {rows.dtype}; scale it down")
+        return rows
 
     def _checked_ranks(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if isinstance(self.ranks, (str, int)) or not isinstance(self.ranks, (Sequence, np.ndarray)):

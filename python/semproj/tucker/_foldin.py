@@ -13,11 +13,12 @@ def folded_in(tensor: SparseTensor, core: Array, factors: list[Array], mode: int
     """The least squares of ``|X_i - u G x_j U_j|`` over u, for each index i of `mode`, in double.
 
     As the other factors are orthonormal, X_i is first compressed by them, mode by mode: the cost is that of the
-    entries times the last two ranks.
+    entries times the last two ranks. Directions in which the core has nothing but rounding get 0.
     """
     compressed = _compressed(tensor, factors, mode)
-    unfolded = np.moveaxis(core, mode, 0).reshape(core.shape[mode], -1).astype(np.float64)
-    rows: Array = compressed @ np.linalg.pinv(unfolded)
+    unfolded = np.moveaxis(core, mode, 0).reshape(core.shape[mode], -1)
+    rounding = max(unfolded.shape) * float(np.finfo(core.dtype).eps)  # that of the core, not of double
+    rows: Array = compressed @ np.linalg.pinv(unfolded.astype(np.float64), rcond=rounding)
     return rows
 
 
@@ -41,7 +42,7 @@ def _compressed(tensor: SparseTensor, factors: list[Array], mode: int) -> Array:
         for i, end in enumerate(ends):
             part = slice(ends[i - 1] if i else 0, end)
             table[i] = factors[j][cells[1 + len(others), part]].T.astype(np.float64) @ values[part]
-        cells, values = kept, table.reshape(len(table), -1)
+        cells, values = kept, table.reshape(len(table), table.shape[1] * table.shape[2])
     out = np.zeros((n, values.shape[1]))
     out[cells[0]] = values
     return out
