@@ -91,7 +91,7 @@ class TestBadInput:
         "X", [np.array([["a"] * 50]), np.zeros((2, 50), complex), sp.csr_matrix((2, 50), dtype=complex)]
     )
     def test_not_numbers(self, X):
-        with pytest.raises(TypeError, match="X: expected (a matrix of )?numbers"):
+        with pytest.raises(TypeError, match=r"X: expected (a matrix of )?numbers"):
             project(X, self.P)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e39])
