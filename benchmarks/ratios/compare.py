@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -26,15 +27,20 @@ class Change:
     noise: float
     peers: int
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Two standard errors to both sides. Of a ratio, so that its inverse has the inverse of it."""
+        factor = math.exp(2 * self.noise)
+        return self.speed / factor, self.speed * factor
+
     def is_below(self, bar: float) -> bool:
-        """Whether it is, though noise is given two standard errors."""
-        return self.speed * (1 + 2 * self.noise) < bar
+        """Whether it is, beyond noise."""
+        return self.interval[1] < bar
 
     @property
     def verdict(self) -> str:
-        if self.is_below(1.0):
-            return "slower"
-        return "faster" if self.speed * (1 - 2 * self.noise) > 1 else "same"
+        low, high = self.interval
+        return "slower" if high < 1 else "faster" if low > 1 else "same"
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -45,7 +51,24 @@ def read_result(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(result, dict) or not {"name", "machine", "rows"} <= result.keys():
         raise ValueError(f"{path}: expected JSON of benchmarks.ratios")
+    for key, kind in (("machine", dict), ("rows", list)):
+        if not isinstance(result[key], kind):
+            raise ValueError(f"{path}: {key}: expected a {kind.__name__}, got {result[key]!r}")
+    for number, row in enumerate(result["rows"]):
+        _check_row(row, f"{path}: rows[{number}]")
     return result
+
+
+def _check_row(row: Any, where: str) -> None:
+    keys = {"workload", "threads", "ours_seconds", "seconds", "peers"}
+    if not isinstance(row, dict) or not keys <= row.keys():
+        missing = sorted(keys - row.keys()) if isinstance(row, dict) else sorted(keys)
+        raise ValueError(f"{where}: expected {', '.join(missing)}, got none of it")
+    if not isinstance(row["seconds"], dict) or not set(row["peers"]) <= row["seconds"].keys():
+        raise ValueError(f"{where}: seconds: expected a time for each of {sorted(row['peers'])}")
+    for name, seconds in {"ours_seconds": row["ours_seconds"], **row["seconds"]}.items():
+        if not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
+            raise ValueError(f"{where}: {name}: expected seconds above 0, got {seconds!r}")
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
@@ -102,7 +125,10 @@ def plot(changes: list[Change], path: Path, title: str) -> None:
         [f"{each.workload} ({each.threads})" for each in changes],
         [each.speed - 1 for each in changes],
         left=1,
-        xerr=[2 * each.noise * each.speed for each in changes],
+        xerr=[
+            [each.speed - each.interval[0] for each in changes],
+            [each.interval[1] - each.speed for each in changes],
+        ],
         color=[colors[each.verdict] for each in changes],
     )
     axes.axvline(1, color="black", linewidth=1)

@@ -87,12 +87,22 @@ struct Half {
   int64_t size() const { return static_cast<int64_t>(words.size()); }
 };
 
+// What a document has, as one number: its coins do not depend on where it stands among others.
+uint64_t fingerprint(const CsrView<int32_t, float>& documents, int64_t d) {
+  constexpr uint64_t kStart = 0xCBF29CE484222325, kPrime = 0x100000001B3;  // FNV-1a, by 32 bits
+  uint64_t hash = kStart;
+  for (int64_t i = documents.indptr[d]; i < documents.indptr[d + 1]; ++i) {
+    hash = (hash ^ static_cast<uint32_t>(documents.indices[i])) * kPrime;
+    hash = (hash ^ std::bit_cast<uint32_t>(documents.data[i])) * kPrime;
+  }
+  return hash;
+}
+
 // How much of a word's count goes to the first half.
-float first_part(float count, uint64_t key, int64_t document, int32_t word) {
+float first_part(float count, uint64_t key, uint64_t document, int32_t word) {
   constexpr float kCoins = 64;
-  const auto row = static_cast<uint64_t>(document);
-  const Philox4 random = philox(
-      key, {static_cast<uint32_t>(word), static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), 0});
+  const Philox4 random = philox(key, {static_cast<uint32_t>(word), static_cast<uint32_t>(document),
+                                      static_cast<uint32_t>(document >> 32), 0});
   const float whole = std::floor(count), tossed = std::min(whole, kCoins);
   const uint64_t coins = uint64_t{random[0]} << 32 | random[1];
   const uint64_t heads = tossed < kCoins ? coins & ((uint64_t{1} << static_cast<int>(tossed)) - 1) : coins;
@@ -102,8 +112,9 @@ float first_part(float count, uint64_t key, int64_t document, int32_t word) {
 
 std::array<Half, 2> halves(const CsrView<int32_t, float>& documents, int64_t d, uint64_t key) {
   std::array<Half, 2> parts;
+  const uint64_t document = fingerprint(documents, d);
   for (int64_t i = documents.indptr[d]; i < documents.indptr[d + 1]; ++i) {
-    const float count = documents.data[i], first = first_part(count, key, d, documents.indices[i]);
+    const float count = documents.data[i], first = first_part(count, key, document, documents.indices[i]);
     parts[0].add(documents.indices[i], first);
     parts[1].add(documents.indices[i], count - first);
   }

@@ -31,9 +31,9 @@ TokenSums token_likelihood(const CsrView<int32_t, float>& documents, const Topic
                            const MatrixView<const float>& theta, int n_threads, Isa isa);
 
 // The same of each half of a document's tokens, by the mixture that `fold_in` finds for the other half. A
-// token goes to a half by a coin of (key, document, word); of more than 64 tokens of a word the others are
-// halved, and what is left of a fraction goes by a coin of its own. A word that only topics have which the
-// mixture excludes counts as one of kLeastProbability; words without a topic are left out.
+// token goes to a half by a coin of (key, what the document has, word); of more than 64 tokens of a word the
+// others are halved, and what is left of a fraction goes by a coin of its own. A word that only topics have
+// which the mixture excludes counts as one of kLeastProbability; words without a topic are left out.
 TokenSums document_completion(const CsrView<int32_t, float>& documents, const TopicWords& words, double alpha,
                               int64_t iterations, uint64_t key, int n_threads, Isa isa);
 

@@ -166,10 +166,11 @@ class PLSA(TopicModel):
 
         Notes
         -----
-        Each token goes to one of the halves by a coin, which depends on its row and its column alone: all models
-        see the same halves. Of more than 64 tokens of a word, the others are halved; what is left of a fraction
-        goes to one half, by a coin. Words that no topic has, which there may be with beta = 1, are left out; a
-        word that the topics found exclude counts as one of probability 1e-30.
+        Each token goes to one of the halves by a coin, which depends on its document's words and counts alone: all
+        models see the same halves, and the order of rows does not count. Of more than 64 tokens of a word, the
+        others are halved; what is left of a fraction goes to one half, by a coin. Words that no topic has, which
+        there may be with beta = 1, are left out; a word that the topics found exclude counts as one of probability
+        1e-30.
         """
         return math.exp(-self.score(X))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.ratios.__main__ import main
-from benchmarks.ratios.compare import compare
+from benchmarks.ratios.compare import compare, read_result
 from benchmarks.report import timings
 
 
@@ -54,6 +54,13 @@ class TestChange:
         (change,) = compare(result(noise=0.01), result(ours=1.2, noise=0.01))
         assert change.verdict == "slower"
 
+    @pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])
+    @pytest.mark.parametrize("seconds", [1.05, 1.3, 1.33, 1.8, 2.5])
+    def test_swapped_results_have_the_opposite_verdict(self, seconds, noise):
+        opposite = {"slower": "faster", "faster": "slower", "same": "same"}
+        old, new = result(ours=1.0, noise=noise), result(ours=seconds, noise=noise)
+        assert opposite[compare(old, new)[0].verdict] == compare(new, old)[0].verdict
+
     def test_of_one_round_noise_is_not_known(self):
         (change,) = compare(result(peer=None, noise=None), result(ours=1.1, peer=None, noise=None))
         assert change.noise == pytest.approx(0.02**0.5)
@@ -65,6 +72,41 @@ class TestChange:
         with pytest.raises(ValueError, match="one size, got full and quick"):
             compare(result(), result(size="quick"))
         assert compare(result(), result(workload="lsa_k50")) == []
+
+
+class TestReading:
+    def read(self, tmp_path, **changes):
+        path = tmp_path / "result.json"
+        path.write_text(json.dumps({**result(), **changes}))
+        return read_result(path)
+
+    def test_what_a_suite_writes(self, tmp_path):
+        assert self.read(tmp_path) == result()
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"machine": []}, r"machine: expected a dict, got \[\]"),
+            ({"rows": {}}, r"rows: expected a list, got \{\}"),
+            ({"rows": [5]}, r"rows\[0\]: expected ours_seconds, "),
+            (
+                {"rows": [{"workload": "a", "threads": 1}]},
+                r"rows\[0\]: expected ours_seconds, peers, seconds, got",
+            ),
+            (
+                {"rows": result(ours=0.5)["rows"] + result(peer=0.0)["rows"]},
+                r"rows\[1\]: scipy: expected .* got 0.0",
+            ),
+            (
+                {"rows": [{**result()["rows"][0], "ours_seconds": "1"}]},
+                "ours_seconds: expected seconds .* got '1'",
+            ),
+            ({"rows": [{**result()["rows"][0], "seconds": {"ours": 1}}]}, r"a time for each of \['scipy'\]"),
+        ],
+    )
+    def test_what_none_writes(self, tmp_path, changes, message):
+        with pytest.raises(ValueError, match=r"result\.json: .*" + message):
+            self.read(tmp_path, **changes)
 
 
 class TestCommand:

@@ -134,11 +134,21 @@ def fitted_perplexity(counts: np.ndarray, phi: np.ndarray, alpha: float, n_iter:
     return float(np.exp(-log_likelihood(counts, fold_in(counts, phi, alpha, n_iter), phi) / counts.sum()))
 
 
+def fingerprint(row: np.ndarray) -> int:
+    """Of a document's words and counts, as float32: FNV-1a, by 32 bits."""
+    found = 0xCBF29CE484222325
+    for w in row.nonzero()[0]:
+        for part in (int(w), int(np.float32(row[w]).view(np.uint32))):
+            found = ((found ^ part) * 0x100000001B3) % 2**64
+    return found
+
+
 def halves(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Tokens by coins of (document, word): up to 64 one by one, the others by half; a fraction as one token."""
     first = np.zeros_like(counts)
+    documents = [fingerprint(row) for row in counts]
     for d, w in zip(*counts.nonzero(), strict=True):
-        a, b, c, _ = philox(0, (int(w), int(d), 0, 0))
+        a, b, c, _ = philox(0, (int(w), documents[d] % 2**32, documents[d] >> 32, 0))
         coins = ((a << 32) | b).to_bytes(8, "little")
         whole = int(counts[d, w])
         tossed = min(whole, 64)

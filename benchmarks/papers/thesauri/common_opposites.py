@@ -34,13 +34,33 @@ success:failure superior:inferior sweet:sour/bitter take:give temporary:permanen
 true:false truth:falsehood victory:defeat visible:invisible war:peace weak:strong wet:dry wide:narrow win:lose
 young:old
 """
-OPPOSITES = {word: set(answers.split("/")) for word, answers in (pair.split(":") for pair in _PAIRS.split())}
+
+
+def _both_ways(pairs: str) -> dict[str, set[str]]:
+    """What is the opposite of a word has that word for one of its own."""
+    found: dict[str, set[str]] = {}
+    for pair in pairs.split():
+        word, answers = pair.split(":")
+        for answer in answers.split("/"):
+            found.setdefault(word, set()).add(answer)
+            found.setdefault(answer, set()).add(word)
+    return found
+
+
+OPPOSITES = _both_ways(_PAIRS)
+
+
+def known(model: Any) -> list[str]:
+    """The words that the model has, and one of whose opposites."""
+    return [word for word, answers in OPPOSITES.items() if word in model and any(a in model for a in answers)]
 
 
 def hits(model: Any, commonness: float, within: Iterable[int] = (1, 5)) -> list[float]:
-    """The parts of the words whose opposite is among the first so many."""
-    words = [word for word, answers in OPPOSITES.items() if word in model and any(a in model for a in answers)]
-    found = [[each for each, _ in model.most_opposite(word, 10, commonness=commonness)] for word in words]
+    """The parts of the known words whose opposite is among the first so many."""
+    words, within = known(model), list(within)
+    if not words:
+        raise ValueError("model: expected one that knows a common word and its opposite, got none of them")
+    found = [[each for each, _ in model.most_opposite(word, max(within), commonness=commonness)] for word in words]
     return [
         sum(bool(OPPOSITES[word].intersection(near[:k])) for word, near in zip(words, found, strict=True))
         / len(words)
@@ -58,7 +78,7 @@ def main() -> None:
         parser.error("expected --data DIR, or SEMPROJ_DATA in the environment")
     thesaurus = ThesaurusFolder(Path(asked.data)).thesaurus(asked.resources)
     model = sj.PILSA(asked.components, random_state=0).fit(thesaurus)
-    print(f"{asked.resources}, {len(OPPOSITES)} words: the opposite is the first, or among the first five")
+    print(f"{asked.resources}, {len(known(model))} words: the opposite is the first, or among the first five")
     for commonness in (0.0, 0.05, 0.1, 0.2):
         first, five = hits(model, commonness)
         print(f"commonness {commonness:4}  {first:.3f}  {five:.3f}")
