@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, m) {
   register_bptf(m);
   register_plsa(m);
   register_cplsa(m);
+  register_s2net(m);
   register_tucker(m);
   register_wordbyword(m);
 }

@@ -127,6 +127,37 @@ def solve_rows(
 def table_gram(factors: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
 def tall_cross(a: _Array, b: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
 def tall_multiply(a: _Array, c: _Array, alpha: float, beta: float, out: _Array, n_threads: int) -> None: ...
+
+class PairPartners(metaclass=_Pybind11Type):
+    def __init__(self, queries: _Array, documents: _Array, listed: Csr) -> None: ...
+
+def contrast_gradient(
+    u: _Array,
+    v: _Array,
+    loss: str,
+    scale: float,
+    forward: float,
+    backward: float,
+    u_gradient: _Array,
+    v_gradient: _Array,
+    n_threads: int,
+    partners: PairPartners | None = None,
+) -> float: ...
+def edge_dots(u: _Array, v: _Array, rows: _Array, columns: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
+def smooth_unit_rows(rows: _Array, floor: float, n_threads: int) -> _Array: ...
+def through_unit_rows(units: _Array, inverses: _Array, gradient: _Array, n_threads: int) -> None: ...
+def adam_rows(
+    projection: _Array,
+    first: _Array,
+    second: _Array,
+    rows: _Array,
+    gradient: _Array,
+    rate: float,
+    first_decay: float,
+    second_decay: float,
+    step: int,
+    n_threads: int,
+) -> None: ...
 def fold_fibres(
     offsets: _Array,
     keys: _Array,

@@ -10,8 +10,12 @@ Table table() {
           .codes = code_table(),
           .streams = stream_table(),
           .topics = topic_table(),
-          .float32 = {.rows = row_table<float>(), .systems = system_table<float>()},
-          .float64 = {.rows = row_table<double>(), .systems = system_table<double>()}};
+          .float32 = {.rows = row_table<float>(),
+                      .systems = system_table<float>(),
+                      .contrasts = contrast_table<float>()},
+          .float64 = {.rows = row_table<double>(),
+                      .systems = system_table<double>(),
+                      .contrasts = contrast_table<double>()}};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

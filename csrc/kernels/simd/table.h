@@ -3,6 +3,7 @@
 // cmake/simd.cmake). kernels/dispatch.h chooses among them.
 
 #include "kernels/simd/codes.h"
+#include "kernels/simd/contrasts.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/streams.h"
@@ -17,6 +18,7 @@ template <class T>
 struct DenseTable {
   RowTable<T> rows;
   SystemTable<T> systems;
+  ContrastTable<T> contrasts;
 };
 
 struct Table {

@@ -1,5 +1,6 @@
 #include "kernels/simd/topics.h"
 
+#include "kernels/simd/exp2.h"
 #include "kernels/simd/log2.h"
 #include "kernels/simd/variant.h"
 #include "kernels/simd/vectors.h"
@@ -200,20 +201,6 @@ double sum_logs(const float* x, int64_t n) {
   return kLn2 * (total(exponents) + total(rests));
 }
 
-// 2^x = 2^k 2^f with |f| <= 1/2; the polynomial's largest error is 2e-9.
-inline V exp2_of(V x) {
-  const V shifted = x + 12582912.0f;  // 1.5 * 2^23: the integer ends up in the low bits
-  const V f = x - (shifted - 12582912.0f);
-  V p = f * 1.535336188319500e-4f + 1.339887440266574e-3f;
-  p = p * f + 9.618437357674640e-3f;
-  p = p * f + 5.550332471162809e-2f;
-  p = p * f + 2.402264791363012e-1f;
-  p = p * f + 6.931472028550421e-1f;
-  p = p * f + 1.0f;
-  const Int k = reinterpret_cast<Int>(shifted) - 0x4b400000;
-  return reinterpret_cast<V>(reinterpret_cast<Int>(p) + (k << 23));
-}
-
 void tilt(const float* x, const float* y, float scale, int64_t n, float* out) {
   constexpr float kMost = 115.0f;  // 80 / ln 2
   const V most = spread(kMost), least = spread(-kMost);
@@ -222,7 +209,7 @@ void tilt(const float* x, const float* y, float scale, int64_t n, float* out) {
     V power = factor * load(y + c);
     power = power > most ? most : power;
     power = power < least ? least : power;
-    store<float>(out + c, load(x + c) * exp2_of(power));
+    store<float>(out + c, load(x + c) * exp2_of<Int>(power));
   }
 }
 

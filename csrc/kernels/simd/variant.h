@@ -11,6 +11,8 @@ CodeTable code_table();
 StreamTable stream_table();
 TopicTable topic_table();
 template <class T>
+ContrastTable<T> contrast_table();
+template <class T>
 RowTable<T> row_table();
 template <class T>
 SystemTable<T> system_table();
