@@ -129,7 +129,7 @@ def test_slices_rows_and_datasets(data, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["nobody1999"], "argument paper: invalid choice: 'nobody1999'"),
-        (["platt2010", "--rows", "LDA"], "--rows: expected some of OPCA, .*, got 'LDA'"),
+        (["platt2010", "--rows", "LDA"], "--rows: expected some of S2Net, .*, got 'LDA'"),
         (["platt2010", "--datasets", "reuters"], "--datasets: expected some of europarl, .*, got 'reuters'"),
         (["platt2010", "--limit", "0"], "--limit: expected at least 1, got 0"),
         (["platt2010", "--tune", "--split", "test"], "--tune: settings are tuned on dev"),

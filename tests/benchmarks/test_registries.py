@@ -16,12 +16,12 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks.papers import published  # noqa: E402
-from benchmarks.papers.framework.registry import PAPERS, Paper, load  # noqa: E402
+from benchmarks.papers.framework.registry import MORE_TABLES, PAPERS, Paper, load  # noqa: E402
 from benchmarks.ratios import suite_names  # noqa: E402
 from benchmarks.ratios import workloads as workload_modules  # noqa: E402
 from benchmarks.report.timings import SHORT, TITLES  # noqa: E402
 
-FAMILIES = ("crosslingual", "sentences", "thesauri")
+FAMILIES = ("crosslingual", "relevance", "sentences", "thesauri")
 SPEED = sorted((ROOT / "benchmarks" / "speed").glob("bench_*.py"))
 # Suites that `make bench` leaves out, and why
 NOT_IN_MAKE_BENCH: dict[str, str] = {}
@@ -71,15 +71,21 @@ def test_the_short_table_is_of_known_workloads():
 
 
 def test_each_module_with_a_paper_is_registered():
-    found = {}
+    found = set()
     for family in FAMILIES:
         package = importlib.import_module(f"benchmarks.papers.{family}")
         for name in _modules(package):
             module = importlib.import_module(f"{package.__name__}.{name}")
             if isinstance(getattr(module, "PAPER", None), Paper):
-                found[name] = module.__name__
-    assert found == PAPERS
-    assert all(load(name) is sys.modules[module].PAPER for name, module in PAPERS.items())
+                found.add(module.__name__)
+    assert found == {*PAPERS.values(), *(module for more in MORE_TABLES.values() for module in more)}
+    assert all(module.endswith(f".{name}") for name, module in PAPERS.items())
+    assert set(MORE_TABLES) <= set(PAPERS)
+    for name, module in PAPERS.items():
+        paper, parts = load(name), [sys.modules[each].PAPER for each in (module, *MORE_TABLES.get(name, ()))]
+        assert paper.title == parts[0].title
+        assert set(paper.rows) == {row for part in parts for row in part.rows}
+        assert set(paper.datasets) == {dataset for part in parts for dataset in part.datasets}
 
 
 def test_families_are_all_there_is():

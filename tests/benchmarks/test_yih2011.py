@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import semproj as sj  # noqa: E402
-from benchmarks.papers.crosslingual import corpora, platt2010, topicmodels, yih2011  # noqa: E402
+from benchmarks.papers.crosslingual import corpora, platt2010, tasks, topicmodels, yih2011  # noqa: E402
 from benchmarks.papers.crosslingual.methods import METHODS, CountSpace, Method, topic_methods  # noqa: E402
 from benchmarks.papers.crosslingual.topicmodels import OF_2010, OF_2011, FoldIn  # noqa: E402
 from benchmarks.papers.published import yih2011 as published  # noqa: E402
@@ -34,8 +35,9 @@ def data(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_the_numbers_of_a_split(split, data, tmp_path, capsys):
     found = run_paper("yih2011", data, tmp_path, "--split", split, "--dimension", "12")
-    rows = ["OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
-    expected = {("1", name, row, m) for name in ("mdn", "debian") for row in rows for m in ("top1", "mrr")}
+    rows = ["S2Net", "OPCA", "CCA", "CPLSA", "JPLSA", "CLLSI"]
+    names = ("europarl-25", "mdn", "debian")
+    expected = {("1", name, row, m) for name in names for row in rows for m in ("top1", "mrr")}
     assert set(found) == expected
     assert not not_measured("yih2011", found)
     for row in rows:  # chance is 0.08
@@ -47,6 +49,8 @@ def test_the_numbers_of_a_split(split, data, tmp_path, capsys):
     assert "12, coupling inf, " in printed
     assert " sweeps" in printed
     assert "0.7447" in printed
+    assert " sweeps of lbfgs" in printed
+    assert found["1", "europarl-25", "S2Net", "mrr"]["paper"] is None
 
 
 def test_the_rows_of_2010(data, tmp_path, capsys):
@@ -151,6 +155,50 @@ def test_each_number_of_topics_is_a_fit_of_its_own(data, tmp_path, monkeypatch, 
     assert "7, coupling 100" in printed
 
 
+def test_figure_2_has_fits_of_its_own(data, tmp_path, monkeypatch, capsys):
+    """A stand-in that is right below its own setting: it is drawn so, and its row is that of the setting."""
+    fits = []
+
+    def fit(space, dimension, gamma):
+        fits.append(dimension)
+        right = dimension == 3
+        return lambda language, counts: np.random.default_rng(0 if right else language).random(
+            (counts.shape[0], dimension)
+        )
+
+    drawn = []
+    monkeypatch.setattr(tasks, "add_figure", lambda report, number, *rest, **style: drawn.append((number, *rest)))
+    for name, figure in (("mdn", [2]), ("debian", [])):
+        method = Method("S2Net", None, fit, nested=False, dimensions=(3, 5, 7, 12))
+        monkeypatch.setattr(yih2011, "METHODS", (method,))
+        monkeypatch.setattr(yih2011, "TUNED", {name: {"S2Net": Setting(7)}})
+        fits.clear()
+        drawn.clear()
+        found = run_paper("yih2011", data, tmp_path, "--datasets", name, "--rows", "S2Net")
+        assert fits == ([7, 3, 5] if figure else [7])
+        assert found["1", name, "S2Net", "top1"]["ours"] < 0.2
+        assert [number for number, *_ in drawn] == figure
+    method = replace(method, drawn=False)
+    monkeypatch.setattr(yih2011, "METHODS", (method,))
+    monkeypatch.setattr(yih2011, "TUNED", {"mdn": {"S2Net": Setting(7)}})
+    fits.clear()
+    run_paper("yih2011", data, tmp_path, "--datasets", "mdn", "--rows", "S2Net")
+    assert fits == [7]
+
+
+def test_the_first_words_are_all_that_is_learned_from(data, tmp_path, monkeypatch):
+    seen = []
+
+    def fit(space, dimension, gamma):
+        seen.extend([*space.texts, *space._dev])
+        return lambda language, counts: counts
+
+    method = Method("S2Net", None, fit, projects=False, stops=True)
+    monkeypatch.setattr(yih2011, "METHODS", (method,))
+    run_paper("yih2011", data, tmp_path, "--datasets", "europarl-25", "--rows", "S2Net")
+    assert max(len(text.split()) for side in seen for text in side) == 25
+
+
 def test_a_space_without_dev_says_so(data):
     train = corpora.read(data, "mdn", "train")
     with pytest.raises(ValueError, match="dev: expected documents"):
@@ -161,7 +209,8 @@ def test_settings():
     """Topic models have the settings of their own paper, all others those of 2010 on the same task."""
     assert published.PUBLISHED["JPLSA"].setting == Setting(1000)
     for dataset in yih2011.DATASETS:
-        assert yih2011.setting_of("1", dataset, "OPCA") == platt2010.REFERENCE.setting_of("2", dataset, "OPCA")
-    assert {method.row for method in METHODS if method.stops} == {"JPLSA", "CPLSA"}
-    assert all(method.metric == "l1" for method in METHODS if method.stops)
-    assert all(method.metric == "jensen_shannon" for method in yih2011.METHODS if method.stops)
+        table = "1" if dataset == "europarl-25" else "2"
+        assert yih2011.setting_of("1", dataset, "OPCA") == platt2010.REFERENCE.setting_of(table, dataset, "OPCA")
+    for methods, metric in ((METHODS, "l1"), (yih2011.METHODS, "jensen_shannon")):
+        stopping = {method.row: method.metric for method in methods if method.stops}
+        assert stopping == {"JPLSA": metric, "CPLSA": metric, "S2Net": "cosine"}

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import semproj as sj
+from benchmarks.papers.crosslingual import discriminative
 from benchmarks.papers.crosslingual.topicmodels import COUPLINGS, OF_2010, TOPICS, TopicRecipe, coupled, joint
 
 SEED = 0
@@ -110,6 +111,7 @@ class Method:
     fit_: Callable[[CountSpace, int, float], Project]
     projects: bool = True  # onto a number of dimensions that can be chosen
     nested: bool = True  # leading columns are what a smaller dimension has
+    drawn: bool = True  # by dimension, if figures are; one that is not nested is fitted for each of them
     dimensions: tuple[int, ...] = ()  # to try; any, if not said
     gammas: tuple[float, ...] = ()  # regularisations to try
     regularisation: str = "gamma"
@@ -132,7 +134,13 @@ class Method:
 
 def topic_methods(recipe: TopicRecipe) -> dict[str, Method]:
     """JPLSA and CPLSA as one of the papers has them."""
-    shared: dict[str, Any] = {"nested": False, "dimensions": TOPICS, "metric": recipe.metric, "stops": True}
+    shared: dict[str, Any] = {
+        "nested": False,
+        "drawn": False,
+        "dimensions": TOPICS,
+        "metric": recipe.metric,
+        "stops": True,
+    }
     found = (
         Method("JPLSA", "JPLSA", joint(recipe), **shared),
         Method("CPLSA", "CPLSA", coupled(recipe), gammas=COUPLINGS, regularisation="coupling", **shared),
@@ -184,6 +192,15 @@ def _word_by_word_lsa(space: CountSpace, dimension: int, gamma: float) -> Projec
 
 _TOPICS = topic_methods(OF_2010)
 METHODS = (
+    Method(
+        "S2Net",
+        "S2Net",
+        discriminative.s2net("shared"),
+        nested=False,
+        drawn=False,
+        dimensions=discriminative.DIMENSIONS,
+        stops=True,
+    ),
     Method("OPCA", "OPCA", _opca, gammas=(0.1,)),
     Method("DDA", "DDA", _dda, gammas=(0.1,)),
     _TOPICS["CPLSA"],

@@ -18,14 +18,13 @@ from benchmarks.papers.crosslingual.tasks import (
     Classification,
     Reference,
     Retrieval,
-    RowResult,
     Task,
     TaskGroup,
+    draw_curves,
     measure_folders,
     read_folder,
 )
 from benchmarks.papers.crosslingual.topicmodels import MAX_SWEEPS
-from benchmarks.papers.framework.plotting import add_figure
 from benchmarks.papers.framework.registry import Options, Paper
 from benchmarks.papers.framework.tables import Report
 from benchmarks.papers.published.common import Setting
@@ -66,6 +65,7 @@ _EUROPARL = {
     "WordByWord+LSA": Setting(2000),
     "CPLSA": Setting(1000, inf),
     "JPLSA": Setting(200),
+    "S2Net": Setting(1000),
 }
 TUNED: dict[tuple[str, str], dict[str, Setting]] = {
     ("1", "europarl"): _EUROPARL,
@@ -78,6 +78,7 @@ TUNED: dict[tuple[str, str], dict[str, Setting]] = {
         "WordByWord+LSA": Setting(2000),
         "CPLSA": Setting(200, inf),
         "JPLSA": Setting(200),
+        "S2Net": Setting(200),
     },
     ("2", "debian"): {
         "OPCA": Setting(1500, 0.1),
@@ -87,6 +88,7 @@ TUNED: dict[tuple[str, str], dict[str, Setting]] = {
         "WordByWord+LSA": Setting(2000),
         "CPLSA": Setting(500, inf),
         "JPLSA": Setting(200),
+        "S2Net": Setting(500),
     },
     ("3", "debian"): {
         "OPCA": Setting(1000, 0.1),
@@ -116,7 +118,7 @@ def run(options: Options) -> Report:
     """All rows asked for, of all datasets there are."""
     report = Report("platt2010", options.split, titles=TITLES, notes=list(NOTES))
     for results in measure_folders(report, METHODS, DATASETS, _groups, REFERENCE, options):
-        _draw(report, results, options)
+        draw_curves(report, results, options)
     return report
 
 
@@ -145,25 +147,6 @@ def _groups(folder: str, names: Sequence[str], methods: Sequence[Method], option
             space = CountSpace(train.texts, separate=separate, terms=n_terms, **folding)
             task = Classification("3", folder, space.count_all(held_out.texts), known, labels)
             yield TaskGroup(space, [task], fitting)
-
-
-def _draw(report: Report, results: Sequence[RowResult], options: Options) -> None:
-    here = [result for result in results if result.task.figure is not None]
-    curves = {result.row: result.curve for result in here if len(result.curve) > 1}
-    if options.plots is None or not curves:
-        return
-    task = here[0].task
-    assert task.figure is not None
-    add_figure(
-        report,
-        task.figure,
-        options.plots / f"{report.paper}-figure{task.figure}-{report.split}.png",
-        f"the partner's mean reciprocal rank, {task.dataset}",
-        curves,
-        {result.row: result.task.score(result.outcomes) for result in here if result.row not in curves},
-        ylabel="MRR, both directions",
-        source=f"{report.split}, {task.counts[0].shape[0]} pairs; at the right, the best of each line",
-    )
 
 
 PAPER = Paper(

@@ -16,6 +16,7 @@ from benchmarks.papers.crosslingual import corpora
 from benchmarks.papers.crosslingual.corpora import Pairs
 from benchmarks.papers.crosslingual.methods import CountSpace, Fitted, Method, Project
 from benchmarks.papers.framework import compare, files
+from benchmarks.papers.framework.plotting import add_figure
 from benchmarks.papers.framework.registry import Options
 from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
 from benchmarks.papers.published.common import Setting
@@ -113,6 +114,7 @@ class Trial(NamedTuple):
     task: Task
     dimensions: list[int | None]
     chosen: int | None
+    only_drawn: bool = False  # and so never the row
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,11 @@ class FolderPairs:
     train: Pairs
     held_out: Pairs
     dev: Pairs | None
+
+    def cut(self, words: int) -> FolderPairs:
+        """The same, of each document the first words only."""
+        dev = None if self.dev is None else self.dev.cut(words)
+        return FolderPairs(self.train.cut(words), self.held_out.cut(words), dev)
 
 
 def _needed_splits(methods: Sequence[Method], options: Options) -> list[str]:
@@ -150,8 +157,9 @@ class FitPlan(dict[tuple[float | None, int], list[Trial]]):
         if method.nested:
             self.setdefault((gamma, 0), []).append(trial)
             return
-        for dimension in trial.dimensions:
-            self.setdefault((gamma, dimension or 0), []).append(Trial(trial.task, [dimension], dimension))
+        for dimension in sorted(trial.dimensions, key=lambda each: each != trial.chosen):  # the row's comes first
+            drawn = trial.chosen is not None and dimension != trial.chosen
+            self.setdefault((gamma, dimension or 0), []).append(Trial(trial.task, [dimension], dimension, drawn))
 
 
 def measure_folders(
@@ -199,7 +207,9 @@ def _results(method: Method, group: TaskGroup, reference: Reference, options: Op
         for trial in trials:
             result = _measured(method, trial, fitted, group.space, gamma)
             before = best.get(trial.task.dataset)
-            if before is None or trial.task.score(result.outcomes) > trial.task.score(before.outcomes):
+            if before is None or (
+                not trial.only_drawn and trial.task.score(result.outcomes) > trial.task.score(before.outcomes)
+            ):
                 best[trial.task.dataset] = result
             if before is not None and not method.nested:  # a point from each fit
                 best[trial.task.dataset].curve = {**result.curve, **before.curve, **best[trial.task.dataset].curve}
@@ -224,7 +234,7 @@ def _plan(method: Method, group: TaskGroup, reference: Reference, options: Optio
                 plan.add(method, gamma, Trial(task, list(grid), None))
         else:
             chosen = min(setting.dimension or most, most)
-            drawn = grid if method.nested and options.plots is not None and task.figure is not None else []
+            drawn = grid if method.drawn and options.plots is not None and task.figure is not None else []
             dimensions = sorted({chosen, *(dimension for dimension in drawn if dimension < chosen)})
             plan.add(method, setting.gamma, Trial(task, list(dimensions), chosen))
     return plan
@@ -270,6 +280,26 @@ def _rows(results: Sequence[RowResult], reference: Reference) -> list[Row]:
                 )
             )
     return rows
+
+
+def draw_curves(report: Report, results: Sequence[RowResult], options: Options) -> None:
+    """The score by dimension of a task that is a figure of the paper; a line for what has no dimension."""
+    here = [result for result in results if result.task.figure is not None]
+    curves = {result.row: result.curve for result in here if len(result.curve) > 1}
+    if options.plots is None or not curves:
+        return
+    task = here[0].task
+    assert task.figure is not None
+    add_figure(
+        report,
+        task.figure,
+        options.plots / f"{report.paper}-figure{task.figure}-{report.split}.png",
+        f"the partner's mean reciprocal rank, {task.dataset}",
+        curves,
+        {result.row: result.task.score(result.outcomes) for result in here if result.row not in curves},
+        ylabel="MRR, both directions",
+        source=f"{report.split}, {task.counts[0].shape[0]} pairs; at the right, the best of each line",
+    )
 
 
 def _tuned_line(result: RowResult) -> str:

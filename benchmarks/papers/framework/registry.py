@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.papers.framework.files import MissingFile
 from benchmarks.papers.framework.tables import Report
 
 # name on the command line: the module, which defines PAPER
@@ -18,6 +19,10 @@ PAPERS = {
     "chang2013": "benchmarks.papers.thesauri.chang2013",
     "zhang2014": "benchmarks.papers.thesauri.zhang2014",
 }
+
+
+# What a paper has beside it, of another family: modules that define PAPER, for tables of their own
+MORE_TABLES = {"yih2011": ("benchmarks.papers.relevance.yih2011_relevance",)}
 
 
 @dataclass(frozen=True)
@@ -57,5 +62,43 @@ def load(name: str) -> Paper:
     """Import the module of a paper."""
     if name not in PAPERS:
         raise ValueError(f"paper: expected one of {', '.join(PAPERS)}, got {name!r}")
-    paper: Paper = importlib.import_module(PAPERS[name]).PAPER
+    parts = [importlib.import_module(module).PAPER for module in (PAPERS[name], *MORE_TABLES.get(name, ()))]
+    paper: Paper = parts[0] if len(parts) == 1 else _joined(parts)
     return paper
+
+
+def _joined(parts: list[Paper]) -> Paper:
+    """The tables of all parts, each with those rows and datasets that it has."""
+
+    def run(options: Options) -> Report:
+        reports, missing = [], []
+        for part in parts:
+            asked = replace(
+                options, rows=_some(options.rows, part.rows), datasets=_some(options.datasets, part.datasets)
+            )
+            if asked.rows == () or asked.datasets == ():
+                continue
+            try:
+                reports.append(part.run(asked))
+            except MissingFile as error:
+                missing.append(error)
+        if not reports:
+            raise missing[0]
+        whole = reports[0]
+        for report in reports[1:]:
+            whole.rows += report.rows
+            whole.titles = whole.titles | report.titles
+            whole.notes += [note for note in report.notes if note not in whole.notes]
+        for error in missing:
+            whole.skip(f"skipped, {error}")
+        return whole
+
+    rows, datasets = (
+        tuple(dict.fromkeys(name for part in parts for name in getattr(part, names)))
+        for names in ("rows", "datasets")
+    )
+    return Paper(parts[0].title, rows, datasets, run)
+
+
+def _some(asked: tuple[str, ...] | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    return None if asked is None else tuple(name for name in asked if name in known)

@@ -16,10 +16,11 @@ def _classified(dimension: int | None, english: float, other: float, gamma: floa
     return PublishedRow(Setting(dimension, gamma), numbers)
 
 
-# The paper's rows, by table. It has no numbers of DDA, which starts from the setting of OPCA. The gamma of CPLSA
-# is its coupling, which the paper does not weigh.
+# The paper's rows, by table. It has no numbers of DDA, which starts from the setting of OPCA, and of S2Net, which
+# is of the year after. The gamma of CPLSA is its coupling, which the paper does not weigh.
 PUBLISHED: dict[str, dict[str, PublishedRow]] = {
     "1": {
+        "S2Net": PublishedRow(Setting(1000), {}),
         "OPCA": _retrieval("1", 1000, 0.9742, 0.9806, 0.1),
         "DDA": PublishedRow(Setting(1000, 0.1), {}),
         "CPLSA": _retrieval("1", 1000, 0.9716, 0.9782, 1.0),
@@ -31,6 +32,7 @@ PUBLISHED: dict[str, dict[str, PublishedRow]] = {
         "Untranslated": _retrieval("1", None, 0.1595, 0.2564),
     },
     "2": {
+        "S2Net": PublishedRow(Setting(500), {}),
         "OPCA": _retrieval("2", 2000, 0.7255, 0.7734, 0.1),
         "DDA": PublishedRow(Setting(2000, 0.1), {}),
         "WordByWord": _retrieval("2", None, 0.7033, 0.7467),

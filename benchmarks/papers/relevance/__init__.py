@@ -1,0 +1,1 @@
+"""Papers on the relevance of documents to queries, from grades."""
