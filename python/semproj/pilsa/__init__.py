@@ -10,13 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._common.layouts import layouts, numbers
-from ._common.resources import resolve_threads
-from ._common.types import Array
-from ._common.validation import check_choice, check_integer, check_real, keeps_previous_fit
-from ._common.words import SimilarityModel, cosines, nearest_words
-from .lsa import LSA
-from .thesaurus import Thesaurus, check_thesaurus
+from .._common.layouts import layouts, numbers
+from .._common.resources import resolve_threads
+from .._common.types import Array
+from .._common.validation import check_choice, check_integer, check_real, keeps_previous_fit, seed_key
+from .._common.words import SimilarityModel, cosines, nearest_words
+from ..lsa import LSA
+from ..thesaurus import Thesaurus, check_thesaurus
+from ._refinement import GIVEN, entry_components, signed_pairs, trained_vectors
 
 __all__ = ["DEFAULT_WEIGHTS", "PILSA", "SignedTfIdf", "ThesaurusLookup", "signed_matrix", "signed_tfidf"]
 
@@ -138,6 +139,8 @@ class PILSA(SimilarityModel):
         As in `LSA`.
     entry_counts_ : int64 array of shape (n_words,)
         In how many entries of the thesaurus a word is. None in files of earlier versions.
+    refined_ : bool
+        Whether vectors were trained by `refined`.
     words_ : list of str
     vocabulary_ : dict of str to int
         The row of each word.
@@ -168,7 +171,7 @@ class PILSA(SimilarityModel):
         residuals_="f8 k",
         entry_counts_="i8 words ?",
     )
-    _scalars = numbers(n_iter_=int)
+    _scalars = numbers(n_iter_=int, refined_=None)
 
     def __init__(
         self,
@@ -220,6 +223,7 @@ class PILSA(SimilarityModel):
         )
         self.singular_values_, self.residuals_, self.n_iter_ = lsa.singular_values_, lsa.residuals_, lsa.n_iter_
         self.entry_counts_ = np.bincount(W.indices, minlength=W.shape[1])
+        self.refined_ = False
         self._set_words(thesaurus.words)
         return self
 
@@ -240,6 +244,8 @@ class PILSA(SimilarityModel):
             The same, up to rounding, as a fit with these parameters.
         """
         check_is_fitted(self, "word_vectors_")
+        if self.refined_:
+            raise ValueError("reduced: a refined model has no singular values; reduce it before it is refined")
         whole = len(self.singular_values_)
         k = check_integer(n_components, "n_components", low=1, high=whole)
         power = self.power if power is None else check_real(power, "power", low=0)
@@ -253,7 +259,64 @@ class PILSA(SimilarityModel):
             components.astype(self.word_vectors_.dtype), values, power, taper
         )
         model.singular_values_, model.residuals_ = values.copy(), self.residuals_[:k].copy()
-        model.n_iter_, model.entry_counts_ = self.n_iter_, self.entry_counts_
+        model.n_iter_, model.entry_counts_, model.refined_ = self.n_iter_, self.entry_counts_, False
+        model._set_words(self.words_)
+        return model
+
+    def refined(self, thesaurus: Thesaurus, *, synonyms: float = 1.0, **training: Any) -> PILSA:
+        """This model with vectors trained by :class:`S2Net` on pairs of antonyms and of synonyms.
+
+        Section 5 of the paper: a word is its column of `signed_tfidf`, and the projection of entries onto
+        components, from which training begins, is this model's. The cosines of antonyms are trained with their
+        sign flipped: the second word of such a pair is negated, and then looked for like a synonym.
+
+        Parameters
+        ----------
+        thesaurus : Thesaurus
+            The one that this model was fitted on. Each of its entries with antonyms gives a pair of a synonym and
+            an antonym, drawn at random.
+        synonyms : float, at least 0, default 1
+            Pairs of synonyms for each pair of antonyms, as far as there are entries for them.
+        **training
+            Parameters of :class:`S2Net`, besides its start. Two epochs of "adam" with a rate of 0.05, if not said.
+
+        Returns
+        -------
+        PILSA
+            A new model, which is neither reduced nor refined again.
+
+        Examples
+        --------
+        >>> from semproj import PILSA
+        >>> from semproj.thesaurus import Thesaurus
+        >>> relations = {"synonym": [[1, 1, 0, 0], [0, 0, 0, 1]], "antonym": [[0, 0, 1, 0], [0, 0, 0, 0]]}
+        >>> thesaurus = Thesaurus(["hot", "warm", "cold", "table"], ["hot", "table"], relations)
+        >>> model = PILSA(n_components=2, random_state=0).fit(thesaurus).refined(thesaurus, random_state=0)
+        >>> round(model.similarity("hot", "cold"), 4)
+        -1.0
+        """
+        check_is_fitted(self, "word_vectors_")
+        if self.refined_:
+            raise ValueError("refined: this model is; refine the model that it was made of, for longer")
+        if check_thesaurus(thesaurus).words != self.words_:
+            raise ValueError("thesaurus: expected the one that this model was fitted on, its words are others")
+        check_real(synonyms, "synonyms", low=0)
+        if given := [name for name in GIVEN if name in training]:
+            raise TypeError(f"{given[0]}: is what this model has, and no parameter of its refinement")
+        dtype = self.word_vectors_.dtype
+        W = signed_tfidf(thesaurus, self.weights, row_scaling=self.row_scaling, dtype=dtype)
+        training = {"random_state": self.random_state, "n_threads": self.n_threads, **training}
+        pairs = signed_pairs(thesaurus, synonyms, seed_key(training["random_state"]))
+        norms = self.word_norms_ / (self.word_norms_.max() or 1.0)
+        start = entry_components(W, self.word_vectors_ * norms[:, None], self.singular_values_)
+        vectors = trained_vectors(W, start, pairs, **training)
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+        lengths[self.word_norms_ == 0] = 0  # what the components say nothing about is left so
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        model: PILSA = clone(self)
+        model.word_vectors_, model.word_norms_ = vectors * scale.astype(vectors.dtype)[:, None], lengths
+        model.singular_values_, model.residuals_ = self.singular_values_.copy(), self.residuals_.copy()
+        model.n_iter_, model.entry_counts_, model.refined_ = self.n_iter_, self.entry_counts_, True
         model._set_words(self.words_)
         return model
 
@@ -325,6 +388,13 @@ class PILSA(SimilarityModel):
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.power, "power", low=0)
         check_choice(self.dtype, "dtype", ("float32", "float64"))
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not hasattr(self, "refined_"):  # files of earlier versions
+            self.refined_ = False
+        if not isinstance(self.refined_, bool):
+            raise ValueError(f"refined_: expected a bool, got {self.refined_!r:.40}")
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
         parameters = super()._get_parameters_to_save()
