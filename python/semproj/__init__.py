@@ -23,12 +23,14 @@ from .implicitals import ImplicitALS
 from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
 from .lsa import LSA
+from .mixture import SurfaceMixture
 from .mrlsa import MRLSA, RawRelations
 from .neighbors import NearestNeighborClassifier
 from .oov import ExtendedWordSpace
 from .opca import OPCA
 from .pilsa import PILSA
 from .plsa import PLSA
+from .s2net import S2Net, preference_triples
 from .stopping import EarlyStopping
 from .tensor import SparseTensor
 from .text import MultiTermCounter, TermCounter
@@ -66,8 +68,10 @@ __all__ = [
     "NearestNeighborClassifier",
     "RawRelations",
     "RowsWarning",
+    "S2Net",
     "SavedModelError",
     "SparseTensor",
+    "SurfaceMixture",
     "TermCounter",
     "TfIdf",
     "Thesaurus",
@@ -81,6 +85,7 @@ __all__ = [
     "learn_metric",
     "load",
     "metrics",
+    "preference_triples",
     "retrieval",
     "show_config",
     "tasks",

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 import semproj as sj
 from tests.support import random_counts
+from tests.support.multiview import aligned_documents
 from tests.support.relating import planted as planted_relations
 from tests.support.tensors import planted as planted_tensor
 from tests.support.tensors import sparse
@@ -58,6 +59,18 @@ def _views(seed: int) -> tuple[Any, ...]:
 
 def _separate_views(seed: int) -> tuple[Any, ...]:
     return (paired(words=(30, 25), seed=seed),)
+
+
+def _weighted_views(seed: int) -> tuple[Any, ...]:
+    return (aligned_documents(60, 40, seed=seed),)
+
+
+def _three_float32_views(seed: int) -> tuple[Any, ...]:
+    return (aligned_documents(60, 40, 3, seed=seed, dtype=np.float32),)
+
+
+def _own_columns(seed: int) -> tuple[Any, ...]:
+    return ([view[:, first:] for view, first in zip(aligned_documents(60, 40, seed=seed), (0, 5), strict=True)],)
 
 
 def _tensor(seed: int) -> tuple[Any, ...]:
@@ -172,6 +185,28 @@ ITERATIVE = [
         _transform_views,
         {"coupling": 20.0},
         "separate",
+    ),
+    Case(sj.S2Net(3, tol=0, max_iter=7, random_state=0), _weighted_views, _transform_views, {"scale": 5.0}),
+    Case(
+        sj.S2Net(3, start="random", matrices="separate", reg=0.01, tol=0, max_iter=7, random_state=0),
+        _own_columns,
+        _transform_views,
+        {"reg": 0.02},
+        "separate",
+    ),
+    Case(
+        sj.S2Net(3, optimizer="adam", batch_size=20, learning_rate=0.02, tol=0, max_iter=7, random_state=0),
+        _three_float32_views,
+        _transform_views,
+        {"learning_rate": 0.01},
+        "adam-three",
+    ),
+    Case(
+        sj.S2Net(3, loss="logistic", negatives="hard", batch_size=20, tol=0, max_iter=7, random_state=0),
+        _weighted_views,
+        _transform_views,
+        {"refresh": 3},
+        "hard",
     ),
     Case(sj.Tucker((25, 24, 3), tol=0, max_iter=7, random_state=0), _tensor, _reconstruct, {"ranks": (25, 23, 3)}),
     Case(

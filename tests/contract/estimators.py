@@ -53,4 +53,9 @@ MULTIVIEW = [
     sj.CPLSA(
         n_components=3, max_iter=5, coupling=float("inf"), vocabulary="separate", init="random", random_state=0
     ),
+    sj.S2Net(n_components=3, max_iter=5, random_state=0),
+    sj.S2Net(n_components=3, loss="logistic", directions="forward", negatives=40, max_iter=5, random_state=0),
+    sj.S2Net(n_components=3, matrices="separate", reg=0.1, max_iter=5, random_state=0),
+    sj.S2Net(n_components=3, optimizer="adam", batch_size=30, max_iter=5, random_state=0),
+    sj.S2Net(n_components=3, negatives="hard", batch_size=30, start="random", max_iter=5, random_state=0),
 ]

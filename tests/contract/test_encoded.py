@@ -29,6 +29,7 @@ def counter():
     return sj.TermCounter().fit(texts(0) + texts(1))
 
 
+@pytest.mark.filterwarnings("ignore::semproj.RowsWarning")  # without a weighting, counts are meant
 @pytest.mark.parametrize("weighting", [None, sj.CustomWeighting(repeats)], ids=["none", "repeats"])
 @pytest.mark.parametrize("model", MODELS + MULTIVIEW, ids=str)
 def test_is_the_parts_one_after_the_other(model, weighting, counter):

@@ -18,8 +18,8 @@ from tests.support.multiview import aligned_documents
 # Mixtures of topics: not a product with a matrix, and kept as float32 whatever comes.
 TOPICS = (sj.JPLSA, sj.CPLSA)
 
-CLASSES = [sj.OPCA, sj.CCA, sj.DDA]
-SHARED_COLUMNS = [sj.OPCA, sj.DDA]  # one vocabulary for all views
+CLASSES = [sj.OPCA, sj.CCA, sj.DDA, sj.S2Net]
+SHARED_COLUMNS = [sj.OPCA, sj.DDA, sj.S2Net]  # one vocabulary for all views
 
 
 def fitted(model):
@@ -267,7 +267,11 @@ def test_interrupted_fit_keeps_the_previous_one(estimator, X, large, monkeypatch
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    kernels = {sj.JPLSA: "semproj._core.plsa_sweep", sj.CPLSA: "semproj._core.cplsa_sweep"}
+    kernels = {
+        sj.JPLSA: "semproj._core.plsa_sweep",
+        sj.CPLSA: "semproj._core.cplsa_sweep",
+        sj.S2Net: "semproj._core.contrast_gradient",
+    }
     monkeypatch.setattr(kernels.get(type(model), "semproj._solvers.krylov.interruptible"), interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(large)

@@ -109,6 +109,18 @@ FITS = {
     ),
     "CCA": ("(5)", "views(300, 9, 200)", "n_components=200, solver='dual', tol=1e-12", "views(3_000, 40, 20_000)"),
     "DDA": ("(5)", "views(300, 9, 200)", "n_components=200, group_size=4000", "views(20_000, 40, 20_000)"),
+    "S2Net": (
+        "(5, start='random')",
+        "views(300, 9, 200)",
+        "n_components=300, optimizer='lbfgs'",
+        "views(20_000, 40, 20_000)",
+    ),
+    "S2Net adam": (
+        "(5, start='random')",
+        "views(300, 9, 200)",
+        "n_components=300, negatives='hard', batch_size=10_000",
+        "views(60_000, 40, 20_000)",
+    ),
     "ImplicitALS": ("(5)", "rows(300, 9, 200)", "n_components=100", "rows(200_000, 20, 20_000)"),
     "WTMF": ("(5)", "rows(300, 9, 200)", "n_components=100", "rows(200_000, 20, 20_000)"),
     "PLSA": ("(5)", "rows(300, 9, 200)", "n_components=200, tol=0", "rows(200_000, 40, 20_000)"),

@@ -68,12 +68,13 @@ LAYERS = (
             "opca",
             "pilsa",
             "plsa",
+            "s2net",
             "tucker",
             "wordbyword",
             "wtmf",
         },
     ),
-    ("what is built from fitted models", {"encoder", "oov"}),
+    ("what is built from fitted models", {"encoder", "mixture", "oov"}),
     ("the package", {""}),
 )
 

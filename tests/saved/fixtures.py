@@ -110,6 +110,10 @@ MODELS = {
     "opca": lambda: sj.OPCA(3, random_state=0).fit(_views()),
     "cca": lambda: sj.CCA(3, gamma=1.0, random_state=0).fit(_views()),
     "dda": lambda: sj.DDA(3, group_size=5, random_state=0).fit(_views()),
+    "s2net": lambda: sj.S2Net(3, max_iter=5, random_state=0).fit(_views()),
+    "s2net_separate": lambda: sj.S2Net(
+        3, matrices="separate", optimizer="adam", batch_size=4, max_iter=3, random_state=0
+    ).fit(_views()),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
@@ -160,7 +164,7 @@ def vectors(model: Any) -> np.ndarray:
         i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
         return np.array([model.predict(i, j, slice=k) for k in range(model.perspective_samples_.shape[1])])
     rows = sj.TermCounter().fit(TEXTS).transform(QUERY).astype(np.float32)  # which may be weights
-    if isinstance(model, (sj.JPLSA, sj.CPLSA)) and model.vocabulary == "separate":
+    if "separate" in (getattr(model, "vocabulary", None), getattr(model, "matrices", None)):
         return np.vstack([model.transform(rows, view=view) for view in range(2)])
     result = model.transform(rows)
     return result if isinstance(result, np.ndarray) else result.toarray()

@@ -54,7 +54,7 @@ def encoder() -> list[Any]:
 
 def views_of(model: Any) -> list[Any]:
     model.fit(VIEWS)
-    if isinstance(model, (sj.CCA, sj.JPLSA, sj.CPLSA)):
+    if isinstance(model, (sj.CCA, sj.JPLSA, sj.CPLSA, sj.S2Net)):
         return [model, *(model.transform(x, view=i) for i, x in enumerate(VIEWS))]
     return [model, model.transform(VIEWS[0])]
 
@@ -137,6 +137,11 @@ CASES: dict[str, Callable[[], list[Any]]] = {
     "CCA cholesky": lambda: views_of(sj.CCA(20, gamma=1.0, solver="cholesky", random_state=0)),
     "CCA dual": lambda: views_of(sj.CCA(20, gamma=1.0, solver="dual", random_state=0)),
     "DDA": lambda: views_of(sj.DDA(20, group_size=200, random_state=0)),
+    "S2Net": lambda: views_of(sj.S2Net(20, max_iter=3, random_state=0)),
+    "S2Net separate": lambda: views_of(sj.S2Net(20, matrices="separate", max_iter=3, random_state=0)),
+    "S2Net adam": lambda: views_of(
+        sj.S2Net(20, optimizer="adam", negatives="hard", batch_size=200, max_iter=2, random_state=0)
+    ),
     "PLSA": lambda: weighted_topics(sj.PLSA(20, max_iter=3, random_state=0)),
     "JPLSA": lambda: views_of(sj.JPLSA(20, max_iter=3, random_state=0)),
     "CPLSA": lambda: views_of(sj.CPLSA(20, max_iter=3, random_state=0)),

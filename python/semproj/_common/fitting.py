@@ -194,10 +194,10 @@ def has_converged(objectives: list[float], tol: float, *, falls: bool = False) -
     return (before - after if falls else after - before) < tol * abs(before)
 
 
-def check_loop_parameters(estimator: Any, *, tol: float | None = None) -> None:
-    """The parameters that all iterative estimators have. Some choose a `tol` where it is None."""
+def check_loop_parameters(estimator: Any, *, tol: float | None = None, max_iter: int | None = None) -> None:
+    """The parameters that all iterative estimators have. Some choose a `tol` or `max_iter` where it is None."""
     if hasattr(estimator, "max_iter"):
-        check_integer(estimator.max_iter, "max_iter", low=1)
+        check_integer(estimator.max_iter if max_iter is None else max_iter, "max_iter", low=1)
         check_real(estimator.tol if tol is None else tol, "tol", low=0)
     if not isinstance(estimator.checkpoint, (str, os.PathLike, type(None))):
         raise TypeError(f"checkpoint: expected a path or None, got {estimator.checkpoint!r}")

@@ -292,7 +292,7 @@ def without_zeros(x: Any) -> Any:
     return x
 
 
-def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+def aligned_views(X: Any, *, shared_columns: bool = True, aligned_rows: bool = True) -> list[Any]:
     """CSR matrices with aligned rows, one per language, which share a vocabulary or have their own."""
     if sp.issparse(X) or isinstance(X, np.ndarray) or is_frame(X):
         what = f"expected a list of matrices, one per language, got one {type(X).__name__}"
@@ -304,8 +304,10 @@ def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
         raise ValueError("X: expected at least one matrix")
     views = [as_csr(x, f"X[{i}]") for i, x in enumerate(X)]
     for i, view in enumerate(views):
-        if view.shape[0] != views[0].shape[0] or (shared_columns and view.shape[1] != views[0].shape[1]):
-            what = "rows and columns" if shared_columns else "rows"
+        differ = [aligned_rows and view.shape[0] != views[0].shape[0]]
+        differ.append(shared_columns and view.shape[1] != views[0].shape[1])
+        if any(differ):
+            what = " and ".join(["rows"] * aligned_rows + ["columns"] * shared_columns)
             raise ValueError(f"X[{i}]: has shape {view.shape}, X[0] has {views[0].shape}; {what} must align")
         terms = terms_of(X[0]), terms_of(X[i])
         if shared_columns and None not in terms and terms[0] != terms[1]:
@@ -314,9 +316,9 @@ def aligned_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
     return views
 
 
-def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
+def weighted_views(X: Any, *, shared_columns: bool = True, aligned_rows: bool = True) -> list[Any]:
     """Two or more aligned views that are finite, not empty, sorted and of one floating dtype."""
-    views = aligned_views(X, shared_columns=shared_columns)
+    views = aligned_views(X, shared_columns=shared_columns, aligned_rows=aligned_rows)
     if len(views) < 2:
         raise ValueError("X: expected at least two matrices, one per language, got 1")
     dtype = np.float32 if all(view.dtype == np.float32 for view in views) else np.float64
@@ -328,7 +330,7 @@ def weighted_views(X: Any, *, shared_columns: bool = True) -> list[Any]:
         view = without_duplicates(view.astype(dtype, copy=False))
         if view.nnz == 0:
             raise ValueError(f"X[{i}]: has no non-zero entries")
-        if float(np.abs(view.data).max()) ** 2 * view.nnz > float(np.finfo(dtype).max):
+        if float(np.abs(view.data).max()) > np.sqrt(float(np.finfo(dtype).max) / view.nnz):
             raise ValueError(f"X[{i}]: values too large for {np.dtype(dtype)}; scale X down or use float64")
         result.append(view if view.has_sorted_indices else view.sorted_indices())
     return result
