@@ -17,6 +17,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import data, machine  # noqa: E402
 from benchmarks.ratios.harness import OURS, ClockedResult, Contestant, Cost, Options, Workload, measure, run  # noqa: E402
+from benchmarks.ratios.registry import suite_names  # noqa: E402
 
 PROJECT = [
     "project_d2000_f32",
@@ -67,6 +68,7 @@ SUITES = {
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "implicitals": (["implicitals_fit"], set(), True),
+    "s2net": (["s2net_logistic_gradient", "s2net_softmax_gradient", "s2net_epoch"], set(), True),
     "wtmf": (
         [
             "wtmf_sweep",
@@ -83,6 +85,10 @@ SUITES = {
         True,
     ),
 }
+
+
+def test_each_suite_is_run():
+    assert set(SUITES) == set(suite_names())
 
 
 @pytest.mark.parametrize("suite", SUITES)

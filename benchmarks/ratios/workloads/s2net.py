@@ -38,7 +38,7 @@ def _loss_gradient(options: Options, loss: str, m: int, k: int) -> Workload:
 
     def ours(n: int) -> tuple[float, np.ndarray, np.ndarray]:
         with single_threaded_blas():
-            value = _core.contrast_gradient(u, v, loss, SCALE, 0.5, 0.5, None, *out, n)
+            value = _core.contrast_gradient(u, v, loss, SCALE, 0.5, 0.5, *out, n)
         return value, *out
 
     contestants = [Contestant(OURS, n, lambda n=n: ours(n)) for n in options.threads]
