@@ -48,7 +48,7 @@ def resolve_threads(n_threads: int | None) -> int:
     """
     if n_threads is None:
         return available_threads()
-    if isinstance(n_threads, bool) or not isinstance(n_threads, Integral):
+    if type(n_threads) is not int and (isinstance(n_threads, bool) or not isinstance(n_threads, Integral)):
         raise TypeError(f"n_threads: expected a positive integer, -1 or None, got {n_threads!r}")
     if n_threads == -1:
         return available_threads()

@@ -176,7 +176,8 @@ class Index(Persistent):
         prepared = arrays["rows"], arrays["lengths"], state.longest
         narrow = arrays.get("codes"), arrays.get("scale"), arrays.get("error")
         best = _core.search_rows(given, *prepared, *narrow, starts, skipped, found, self.metric, threads)
-        ids, scores = np.where(best.indices < 0, -1, state.ids[best.indices]), best.scores
+        ids, scores = state.ids[best.indices], best.scores
+        ids[best.indices < 0] = -1
         if found < k:
             beyond = ((0, 0), (0, k - found))
             ids = np.pad(ids, beyond, constant_values=-1)
