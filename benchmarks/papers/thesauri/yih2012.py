@@ -55,7 +55,7 @@ NOTES = (
     f"Table 5 goes up to {DIMENSION} dimensions here, or to what --dimension says; the paper's goes up to "
     f"{DIMENSIONS[-1]}",
     "S2Net: PILSA trained on a pair of antonyms of each entry that has some and as many of synonyms, with "
-    "settings chosen on dev; the paper has antonyms alone",
+    "one setting, which dev has seen; the paper has antonyms alone",
     "embedding: by spelling, then by neighbours in GloVe (the paper's context vectors are of Wikipedia)",
 )
 
