@@ -52,7 +52,7 @@ class PLSA(TopicModel):
         Sweeps over all documents.
     tol : float or None, default None
         Stop when a sweep improves the objective by less than this part of it. 0: never. The next sweep finds that
-        out, so it is still done. None: 3e-3 from clusters, after which topics tend to become less coherent; 1e-5
+        out, so it is still done. None: 2e-3 from clusters, after which topics tend to become less coherent; 1e-5
         from other starts, whose first sweeps gain little.
     fold_in_iter : int, default 10
         EM iterations of ``transform``: 1 in the paper, 10 in its sequel of 2011. Take 1 to find translations, or

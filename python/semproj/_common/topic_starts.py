@@ -21,6 +21,7 @@ _DIMENSIONS = 200  # of the space that documents are clustered in, at most
 _CLUSTERED = 10_000  # documents that are clustered: this many
 _CLUSTERED_PER_TOPIC = 50  # or this many for each topic, if that is more
 _OF_ALL = 0.1  # part of a topic that is the words of all documents, for those that its cluster lacks
+_LEAST_COSINE = 1e-3  # of a document with its centre, so that none is without weight
 _RARITY = 1.5  # with it clusters are of subjects rather than of kinds of texts
 _CHOICE = 1 << 21  # stream of the random numbers that choose documents
 
@@ -52,9 +53,10 @@ def first_words(model: Any, counts: Any, view_bounds: list[int], group: int) -> 
 
 
 def cluster_counts(counts: Any, n_topics: int, group: int, key: int, n_threads: int) -> Any:
-    """Counts of the words of clusters of documents, CSR of shape (n_topics, n_words); some rows may be empty.
+    """Words of clusters of documents, CSR of shape (n_topics, n_words); some rows may be empty.
 
-    Of many documents only some, drawn at random, are clustered, so that a start costs no more than a few sweeps.
+    A row is a sum of shares of words in documents, so that long documents do not drown the others, weighted by the
+    squared cosines of documents with the centre of their cluster, so that those near it say more. Of many documents only some, drawn at random, are clustered, so that a start costs no more than a few sweeps.
     """
     if group > 1:
         counts = sp.kron(sp.eye(counts.shape[0] // group), np.ones((1, group), np.float32), format="csr") @ counts
@@ -64,10 +66,11 @@ def cluster_counts(counts: Any, n_topics: int, group: int, key: int, n_threads: 
         order = np.argsort(uniform(len(documents), key, _CHOICE, n_threads), kind="stable")
         documents = documents[np.sort(order[:most])]
     counts = sp.csr_matrix(counts[documents])
-    labels = row_clusters(
+    labels, cosines = row_clusters(
         _weighted(counts), n_topics, dimensions=min(n_topics, _DIMENSIONS), key=key, n_threads=n_threads
     )
-    members = (np.ones(len(labels)), (labels, np.arange(len(labels))))
+    weights = np.square(np.maximum(cosines, _LEAST_COSINE)) / np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+    members = (weights, (labels, np.arange(len(labels))))
     return sp.csr_matrix(members, shape=(n_topics, len(labels))) @ counts
 
 

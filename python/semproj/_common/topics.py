@@ -57,7 +57,7 @@ class TopicModel(RowTransformer):
 
     tempering = 1.0
 
-    _tol_from_clusters = 3e-3  # more sweeps make topics less coherent, and no better for new documents
+    _tol_from_clusters = 2e-3  # more sweeps make topics less coherent, and no better for new documents
 
     word_topics_: Array
     view_starts_: Array

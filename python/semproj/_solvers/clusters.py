@@ -2,8 +2,8 @@
 
 The rows are projected on their leading singular vectors. There each centre but the first is a row drawn by its
 squared distance to the centres before it (k-means++, Arthur and Vassilvitskii 2007): of a few that are drawn, the
-one that brings all rows nearest to their centres, so not one that is far from all others. A few rounds of Lloyd's
-iteration follow. For n rows, k clusters and d dimensions a round costs ``2 n k d`` flops, the draws ``2 + log k``
+one that brings all rows nearest to their centres, so not one that is far from all others. Lloyd's iteration follows
+until no row changes its centre, or for twenty rounds. For n rows, k clusters and d dimensions a round costs ``2 n k d`` flops, the draws ``2 + log k``
 times as many. Memory: ``4 n d`` bytes, and what the projection takes.
 
 Draws come from Philox, products run in fixed blocks or on one thread: bits do not depend on the number of threads.
@@ -24,18 +24,27 @@ from .._common.types import Array
 from .krylov import block_width
 from .svd import SparseOperator, leading_vectors
 
-_ROUNDS = 5
+_ROUNDS = 20
 _DRAWS = 1 << 20  # the first stream of random numbers that the projection does not use
 
 
 @single_threaded_blas()
-def row_clusters(X: Any, n_clusters: int, *, dimensions: int, key: int, n_threads: int) -> Array:
-    """The cluster of each row of a float32 CSR matrix: below `n_clusters`, some of which may be empty."""
+def row_clusters(
+    X: Any, n_clusters: int, *, dimensions: int, key: int, n_threads: int
+) -> tuple[Array, Array]:
+    """The cluster of each row of a float32 CSR matrix, and the cosine to its centre.
+
+    Clusters are below `n_clusters`; some may be empty.
+    """
     P = _directions(X, min(dimensions, *X.shape), key, n_threads)
     centres = _spread_rows(P, n_clusters, key, n_threads)
+    labels = _nearest(P, centres, n_threads)
     for _ in range(_ROUNDS):
-        centres = _centres(P, _nearest(P, centres, n_threads), centres, n_threads)
-    return _nearest(P, centres, n_threads)
+        centres = _centres(P, labels, centres, n_threads)
+        before, labels = labels, _nearest(P, centres, n_threads)
+        if np.array_equal(before, labels):
+            break
+    return labels, np.einsum("ij,ij->i", P, centres[labels])
 
 
 def _directions(X: Any, dimensions: int, key: int, n_threads: int) -> Array:
