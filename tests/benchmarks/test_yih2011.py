@@ -186,6 +186,25 @@ def test_figure_2_has_fits_of_its_own(data, tmp_path, monkeypatch, capsys):
     assert fits == [7]
 
 
+def test_seeds_are_averaged_and_their_spread_is_told(data, tmp_path, monkeypatch, capsys):
+    """A stand-in that finds all partners with the first seed and few with the others."""
+    fits = []
+
+    def fit(space, dimension, gamma, seed):
+        fits.append(seed)
+        return lambda language, counts: np.random.default_rng(language if seed else 0).random((counts.shape[0], 5))
+
+    method = Method("S2Net", None, fit, nested=False, dimensions=(200,), seeded=True)
+    monkeypatch.setattr(yih2011, "METHODS", (method,))
+    few = ["--datasets", "mdn", "--rows", "S2Net"]
+    once = run_paper("yih2011", data, tmp_path, *few)["1", "mdn", "S2Net", "top1"]["ours"]
+    often = run_paper("yih2011", data, tmp_path, *few, "--seeds", "4")["1", "mdn", "S2Net", "top1"]["ours"]
+    assert fits == [0, 0, 1, 2, 3]
+    assert once == 1
+    assert 0.25 <= often < 0.5
+    assert "4 seeds, standard deviation 0." in capsys.readouterr().out
+
+
 def test_the_first_words_are_all_that_is_learned_from(data, tmp_path, monkeypatch):
     seen = []
 

@@ -31,9 +31,9 @@ class Projection:
 
 
 def s2net(matrices: str) -> Any:
-    """S2Net with one matrix for all languages or one for each: a function from a space, dimensions and nothing."""
+    """S2Net with one matrix for all languages or one for each: a fit of a space, dimensions, nothing, a seed."""
 
-    def fit(space: CountSpace, dimension: int, gamma: float) -> Project:
+    def fit(space: CountSpace, dimension: int, gamma: float, seed: int) -> Project:
         watched = [space.weigh(counts) for counts in space.watched]
 
         def score(model: Any) -> float:
@@ -44,7 +44,7 @@ def s2net(matrices: str) -> Any:
 
         stopping = sj.EarlyStopping(score, patience=PATIENCE)
         model = sj.S2Net(
-            dimension, matrices=matrices, max_iter=MAX_SWEEPS, tol=0.0, random_state=0, callback=stopping
+            dimension, matrices=matrices, max_iter=MAX_SWEEPS, tol=0.0, random_state=seed, callback=stopping
         )
         model.fit(space.weighted)
         return Projection(space, stopping.best_, f"{stopping.best_sweep_} sweeps of {model.optimizer_}")

@@ -108,7 +108,7 @@ class Method:
 
     row: str
     needs: str | None
-    fit_: Callable[[CountSpace, int, float], Project]
+    fit_: Callable[..., Project]  # of a space, a dimension, a regularisation and, if it is seeded, a seed
     projects: bool = True  # onto a number of dimensions that can be chosen
     nested: bool = True  # leading columns are what a smaller dimension has
     drawn: bool = True  # by dimension, if figures are; one that is not nested is fitted for each of them
@@ -117,6 +117,7 @@ class Method:
     regularisation: str = "gamma"
     metric: str = "cosine"
     stops: bool = False  # early, by documents of dev
+    seeded: bool = False  # depends on a seed: --seeds fits it for several
     separable: bool = True  # works on separate vocabularies laid out side by side
     translates: bool = False  # builds on the translation model, fitted once for all rows
 
@@ -124,10 +125,10 @@ class Method:
     def available(self) -> bool:
         return self.needs is None or hasattr(sj, self.needs)
 
-    def fit(self, space: CountSpace, dimension: int | None, gamma: float | None) -> Fitted:
+    def fit(self, space: CountSpace, dimension: int | None, gamma: float | None, seed: int = SEED) -> Fitted:
         translating = space.word_by_word()[1] if self.translates else 0.0
         start = time.perf_counter()
-        project = self.fit_(space, dimension or 0, gamma or 0.0)
+        project = self.fit_(space, dimension or 0, gamma or 0.0, *([seed] if self.seeded else []))
         seconds = translating + time.perf_counter() - start
         return Fitted(project, seconds, getattr(project, "note", ""))
 
@@ -200,6 +201,7 @@ METHODS = (
         drawn=False,
         dimensions=discriminative.DIMENSIONS,
         stops=True,
+        seeded=True,
     ),
     Method("OPCA", "OPCA", _opca, gammas=(0.1,)),
     Method("DDA", "DDA", _dda, gammas=(0.1,)),

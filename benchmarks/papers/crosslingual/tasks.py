@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,9 +203,10 @@ def _results(method: Method, group: TaskGroup, reference: Reference, options: Op
     best: dict[str, RowResult] = {}
     for (gamma, dimension), trials in _plan(method, group, reference, options).items():
         largest = dimension or max((each or 0 for trial in trials for each in trial.dimensions), default=0)
-        fitted = method.fit(group.space, largest or None, gamma)
+        seeds = range((options.seeds or 1) if method.seeded else 1)
+        fits = [method.fit(group.space, largest or None, gamma, seed) for seed in seeds]
         for trial in trials:
-            result = _measured(method, trial, fitted, group.space, gamma)
+            result = _mean([_measured(method, trial, fitted, group.space, gamma) for fitted in fits])
             before = best.get(trial.task.dataset)
             if before is None or (
                 not trial.only_drawn and trial.task.score(result.outcomes) > trial.task.score(before.outcomes)
@@ -257,6 +258,19 @@ def _measured(method: Method, trial: Trial, fitted: Fitted, space: CountSpace, g
     parts += [] if gamma is None else [f"{method.regularisation} {gamma:g}"]
     parts += [fitted.note] if fitted.note else []
     return RowResult(method.row, trial.task, Setting(chosen, gamma), *found[chosen], curve, ", ".join(parts))
+
+
+def _mean(results: list[RowResult]) -> RowResult:
+    """Of the same row with several seeds: means for each query, and how far the scores are from their mean."""
+    first = results[0]
+    if len(results) == 1:
+        return first
+    scores = [result.task.score(result.outcomes) for result in results]
+    outcomes = {place: np.mean([each.outcomes[place] for each in results], axis=0) for place in first.outcomes}
+    curve = {dimension: float(np.mean([each.curve[dimension] for each in results])) for dimension in first.curve}
+    shown = f"{first.shown}, {len(results)} seeds, standard deviation {np.std(scores):.4f}"
+    seconds = float(np.mean([result.seconds for result in results]))
+    return replace(first, outcomes=outcomes, curve=curve, shown=shown, seconds=seconds)
 
 
 def _rows(results: Sequence[RowResult], reference: Reference) -> list[Row]:

@@ -56,7 +56,8 @@ def cluster_counts(counts: Any, n_topics: int, group: int, key: int, n_threads: 
     """Words of clusters of documents, CSR of shape (n_topics, n_words); some rows may be empty.
 
     A row is a sum of shares of words in documents, so that long documents do not drown the others, weighted by the
-    squared cosines of documents with the centre of their cluster, so that those near it say more. Of many documents only some, drawn at random, are clustered, so that a start costs no more than a few sweeps.
+    squared cosines of documents with the centre of their cluster, so that those near it say more. Of many
+    documents only some, drawn at random, are clustered, so that a start costs no more than a few sweeps.
     """
     if group > 1:
         counts = sp.kron(sp.eye(counts.shape[0] // group), np.ones((1, group), np.float32), format="csr") @ counts
@@ -69,7 +70,8 @@ def cluster_counts(counts: Any, n_topics: int, group: int, key: int, n_threads: 
     labels, cosines = row_clusters(
         _weighted(counts), n_topics, dimensions=min(n_topics, _DIMENSIONS), key=key, n_threads=n_threads
     )
-    weights = np.square(np.maximum(cosines, _LEAST_COSINE)) / np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+    tokens = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+    weights = np.square(np.maximum(cosines, _LEAST_COSINE)) / tokens
     members = (weights, (labels, np.arange(len(labels))))
     return sp.csr_matrix(members, shape=(n_topics, len(labels))) @ counts
 

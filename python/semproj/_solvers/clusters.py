@@ -2,9 +2,10 @@
 
 The rows are projected on their leading singular vectors. There each centre but the first is a row drawn by its
 squared distance to the centres before it (k-means++, Arthur and Vassilvitskii 2007): of a few that are drawn, the
-one that brings all rows nearest to their centres, so not one that is far from all others. Lloyd's iteration follows
-until no row changes its centre, or for twenty rounds. For n rows, k clusters and d dimensions a round costs ``2 n k d`` flops, the draws ``2 + log k``
-times as many. Memory: ``4 n d`` bytes, and what the projection takes.
+one that brings all rows nearest to their centres, so not one that is far from all others. Lloyd's iteration
+follows until no row changes its centre, or for twenty rounds. For n rows, k clusters and d dimensions a round
+costs ``2 n k d`` flops, the draws ``2 + log k`` times as many. Memory: ``4 n d`` bytes, and what the
+projection takes.
 
 Draws come from Philox, products run in fixed blocks or on one thread: bits do not depend on the number of threads.
 """
@@ -29,9 +30,7 @@ _DRAWS = 1 << 20  # the first stream of random numbers that the projection does 
 
 
 @single_threaded_blas()
-def row_clusters(
-    X: Any, n_clusters: int, *, dimensions: int, key: int, n_threads: int
-) -> tuple[Array, Array]:
+def row_clusters(X: Any, n_clusters: int, *, dimensions: int, key: int, n_threads: int) -> tuple[Array, Array]:
     """The cluster of each row of a float32 CSR matrix, and the cosine to its centre.
 
     Clusters are below `n_clusters`; some may be empty.
