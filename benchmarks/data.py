@@ -181,9 +181,14 @@ def _europarl(path: Path) -> Iterator[list[str]]:
                 yield row[1:3]
 
 
+def folder(data: Path | None) -> Path | None:
+    """The data folder that is asked for, or that the environment names."""
+    return data or (Path(os.environ["SEMPROJ_DATA"]) if os.environ.get("SEMPROJ_DATA") else None)
+
+
 def _europarl_file(data: Path | None) -> Path | None:
-    folder = data or (Path(os.environ["SEMPROJ_DATA"]) if os.environ.get("SEMPROJ_DATA") else None)
-    return folder / EUROPARL if folder is not None and (folder / EUROPARL).exists() else None
+    found = folder(data)
+    return found / EUROPARL if found is not None and (found / EUROPARL).exists() else None
 
 
 @dataclass(frozen=True)

@@ -474,3 +474,37 @@ def _torch_logistic(U: Any, V: Any, own: Any, scale: float, parts: list[slice], 
         torch.matmul(by_row, V, out=of_u[part])
         of_v.addmm_(by_row.T, U[part])
     return value, pull
+
+
+def torch_s2net(views: Sequence[Any], start: np.ndarray, epochs: int, scale: float, n: int) -> np.ndarray:
+    """S2Net by batches as PyTorch does it best: bags of rows of a matrix, gradients of touched rows, lazy Adam.
+
+    Batches, rates and the scale are the library's defaults; `start` has a row for each column of the views.
+    """
+    import torch
+
+    torch.set_num_threads(n)
+    A = torch.nn.Parameter(torch.tensor(start))
+    size = float(np.sqrt(np.mean(np.square(start, dtype=np.float64))))
+    steps = torch.optim.SparseAdam([A], lr=0.2 * size)
+    rng, m = np.random.default_rng(0), views[0].shape[0]
+    for epoch in range(epochs):
+        steps.param_groups[0]["lr"] = 0.2 * size / (1 + 0.3 * epoch)
+        for rows in np.array_split(rng.permutation(m), max(1, round(m / 1000))):
+            U, V = (torch.nn.functional.normalize(_torch_bags(view[rows], A)) for view in views)
+            similar, own = scale * (U @ V.T), torch.arange(len(rows))
+            cross_entropy = torch.nn.functional.cross_entropy
+            loss = (cross_entropy(similar, own) + cross_entropy(similar.T, own)) / 2
+            steps.zero_grad()
+            loss.backward()
+            steps.step()
+    return A.detach().numpy()
+
+
+def _torch_bags(rows: Any, A: Any) -> Any:
+    """Rows times A, with a sparse gradient."""
+    import torch
+
+    indices, data = torch.from_numpy(rows.indices), torch.from_numpy(rows.data)
+    offsets = torch.from_numpy(rows.indptr[:-1])
+    return torch.nn.functional.embedding_bag(indices, A, offsets, mode="sum", sparse=True, per_sample_weights=data)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
 import random
 import statistics
 import time
@@ -183,7 +182,7 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--json", type=Path, help="write the rows there")
     parser.add_argument("--tiny", action="store_true", help="a made-up corpus, for the tests")
     asked = parser.parse_args(arguments)
-    folder = asked.data or (Path(os.environ["SEMPROJ_DATA"]) if os.environ.get("SEMPROJ_DATA") else None)
+    folder = data.folder(asked.data)
     if asked.tiny:
         asked.topics, asked.seeds, asked.iterations = asked.topics or [2, 6], 1, 20
         corpora = iter([tiny()])

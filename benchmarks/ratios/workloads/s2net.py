@@ -1,4 +1,4 @@
-"""S2Net's loss and gradient on all pairs beside PyTorch and beside bare products, and an epoch of batches."""
+"""S2Net beside PyTorch: loss and gradient on all pairs (and bare products), an epoch of batches, a whole fit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data, peers
-from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, register
+from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, counts_if_as_good, register
 
 SCALE = 10.0
 SAME = 2e-4  # relative difference of gradients in float32
 
 
-def _units(m: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+def unit_rows(m: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two views of m vectors of length one, each near its partner."""
     rng = np.random.default_rng(0)
     u = rng.standard_normal((m, k), np.float32)
     v = u + rng.standard_normal((m, k), np.float32)
@@ -27,13 +28,14 @@ def s2net(options: Options) -> Iterator[Workload]:
     for loss in ("logistic", "softmax"):
         yield _loss_gradient(options, loss, m, k)
     yield _epoch(options)
+    yield from _fit_debian(options)
 
 
 def _loss_gradient(options: Options, loss: str, m: int, k: int) -> Workload:
     from semproj import _core
     from semproj._common.resources import single_threaded_blas
 
-    u, v = _units(m, k)
+    u, v = unit_rows(m, k)
     out = np.empty_like(u), np.empty_like(v)
 
     def ours(n: int) -> tuple[float, np.ndarray, np.ndarray]:
@@ -94,18 +96,80 @@ def _epoch(options: Options) -> Workload:
     views = _views(n, p)
     start = np.random.default_rng(0).standard_normal((k, p), np.float32)
 
-    def ours(threads: int) -> float:
+    def ours(threads: int) -> np.ndarray:
         model = sj.S2Net(None, start=start, optimizer="adam", max_iter=1, random_state=0, n_threads=threads)
-        return float(model.fit(views).objective_[0])
+        return model.fit(views).components_
 
+    contestants = [Contestant(OURS, t, lambda t=t: ours(t)) for t in options.threads]
+    if peers.available("torch") is not None:
+        by_column = np.ascontiguousarray(start.T)
+        contestants += [
+            Contestant("torch", t, lambda t=t: peers.torch_s2net(views, by_column, 1, SCALE, t).T)
+            for t in options.threads
+        ]
+    watched = [view[: min(n, 2000)] for view in views]
     return Workload(
         name="s2net_epoch",
         words=int(sum(view.nnz for view in views)),
-        contestants=[Contestant(OURS, t, lambda t=t: ours(t)) for t in options.threads],
-        check=lambda contestant, value: {"loss": value},
+        contestants=contestants,
+        check=lambda contestant, components: {"mrr": _mrr(components, watched)},
         rounds=options.pick(3, 3, 2),
-        notes=[f"{n} pairs over {p} terms, {k} components, batches of 1000, from a random start"],
+        finish=counts_if_as_good("mrr", 0.02),
+        notes=[
+            f"{n} pairs over {p} terms, {k} components, batches of 1000, from a random start",
+            "torch: bags of embeddings, whose gradients are sparse, and SparseAdam; mrr: of the first pairs",
+        ],
     )
+
+
+def _fit_debian(options: Options) -> Iterator[Workload]:
+    """From the texts of Debian, where the data folder has them; nothing is timed without."""
+    import semproj as sj
+    from benchmarks.papers.crosslingual.corpora import path_of, read
+    from benchmarks.papers.crosslingual.methods import CountSpace
+    from benchmarks.papers.crosslingual.platt2010 import DROP_TOP, TERMS
+
+    folder = data.folder(options.data)
+    if options.size == "tiny" or folder is None or not path_of(folder, "debian", "train").exists():
+        print("s2net_fit_debian: skipped, no folder with debian/ (--data)")
+        return
+    train, dev = (read(folder, "debian", split).take(options.pick(None, 4000, None)) for split in ("train", "dev"))
+    space, k, epochs = CountSpace(train.texts, drop_top=DROP_TOP, terms=TERMS), 100, 10
+    others = [space.weigh(counts) for counts in space.count_all(dev.texts)]
+
+    def opca(threads: int) -> Any:
+        return sj.OPCA(k, tol=0.1, random_state=0, n_threads=threads).fit(space.weighted)  # as S2Net starts
+
+    def ours(threads: int) -> np.ndarray:
+        options_of = {"optimizer": "adam", "max_iter": epochs, "tol": 0.0, "random_state": 0}
+        return sj.S2Net(k, start=opca(threads), n_threads=threads, **options_of).fit(space.weighted).components_
+
+    def torch(threads: int) -> np.ndarray:
+        start = np.ascontiguousarray(opca(threads).components_.T)
+        return peers.torch_s2net(space.weighted, start, epochs, SCALE, threads).T
+
+    contestants = [Contestant(OURS, t, lambda t=t: ours(t)) for t in options.threads]
+    if peers.available("torch") is not None:
+        contestants += [Contestant("torch", t, lambda t=t: torch(t)) for t in options.threads]
+    yield Workload(
+        name="s2net_fit_debian",
+        words=epochs * int(sum(view.nnz for view in space.weighted)),
+        contestants=contestants,
+        check=lambda contestant, components: {"mrr": _mrr(components, others)},
+        rounds=3,
+        finish=counts_if_as_good("mrr", 0.005),
+        notes=[
+            f"{len(train)} pairs of debian, {k} components, {epochs} epochs from OPCA, whose fit is ours for both",
+            f"mrr: of {len(dev)} pairs of dev, both directions",
+        ],
+    )
+
+
+def _mrr(components: np.ndarray, views: list[Any]) -> float:
+    from semproj.metrics import mrr
+
+    first, second = (view @ components.T for view in views)
+    return float(np.mean([mrr(first, second), mrr(second, first)]))
 
 
 def _views(n: int, p: int) -> list[Any]:
