@@ -43,7 +43,7 @@ def test_readme(tmp_path, monkeypatch):
 def guide(tmp_path_factory):
     """What the guide's code leaves, and what it prints."""
     page = ROOT / "docs" / "guide.md"
-    assert len(blocks(page)) == 19
+    assert len(blocks(page)) == 20
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(printed):
         names = run(page, tmp_path_factory.mktemp("guide"), monkeypatch)
@@ -67,6 +67,7 @@ class TestGuide:
         assert 0.8 < found["JPLSA"] < found["CPLSA"]
         assert found["DDA"] > 0.9
         assert found["CCA"] > 0.9
+        assert found["S2Net"] > 0.92
         assert found["WordByWord"] > 0.95
 
     def test_topics_of_the_other_language(self, guide):

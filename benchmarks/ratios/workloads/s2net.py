@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, peers
+from benchmarks import data, peers, torch_peers
 from benchmarks.ratios import OURS, Contestant, Cost, Options, Workload, counts_if_as_good, register
 
 SCALE = 10.0
@@ -48,7 +48,7 @@ def _loss_gradient(options: Options, loss: str, m: int, k: int) -> Workload:
     contestants += [Contestant("products", n, lambda n=n: _products(u, v, *out)) for n in options.threads]
     if peers.available("torch") is not None:
         contestants += [
-            Contestant("torch", n, lambda n=n: peers.torch_contrast(u, v, loss, SCALE, n)) for n in options.threads
+            Contestant("torch", n, lambda n=n: torch_peers.contrast(u, v, loss, SCALE, n)) for n in options.threads
         ]
     expected: list[Any] = []
 
@@ -104,7 +104,7 @@ def _epoch(options: Options) -> Workload:
     if peers.available("torch") is not None:
         by_column = np.ascontiguousarray(start.T)
         contestants += [
-            Contestant("torch", t, lambda t=t: peers.torch_s2net(views, by_column, 1, SCALE, t).T)
+            Contestant("torch", t, lambda t=t: torch_peers.s2net(views, by_column, 1, SCALE, t).T)
             for t in options.threads
         ]
     watched = [view[: min(n, 2000)] for view in views]
@@ -146,7 +146,7 @@ def _fit_debian(options: Options) -> Iterator[Workload]:
 
     def torch(threads: int) -> np.ndarray:
         start = np.ascontiguousarray(opca(threads).components_.T)
-        return peers.torch_s2net(space.weighted, start, epochs, SCALE, threads).T
+        return torch_peers.s2net(space.weighted, start, epochs, SCALE, threads).T
 
     contestants = [Contestant(OURS, t, lambda t=t: ours(t)) for t in options.threads]
     if peers.available("torch") is not None:
