@@ -8,7 +8,9 @@
 //
 // Few queries do not pay for that (see few_queries.cc).
 //
-// Precision: float32; 256 columns are summed in order, then these sums in order. Lengths of rows in double.
+// Precision: float32; 256 columns are summed in order, then these sums in order; for Jensen-Shannon first 32.
+// Where columns are all alike, so are the roundings of such a sum, up to 128 units in its last place. Lengths
+// of rows in double.
 
 #include "kernels/score_blocks.h"
 

@@ -46,7 +46,7 @@ def near(queries: np.ndarray, rows: np.ndarray, metric: str) -> tuple[np.ndarray
         P, S = Q[:, None] / Q.sum(axis=1)[:, None, None], R / R.sum(axis=1, keepdims=True)
         middle = (P + S) / 2
         parts = [x * np.log2(np.where(x > 0, x / middle, 1)) for x in (P, S)]
-        return -(parts[0] + parts[1]).sum(axis=2) / 2, np.full((len(Q), len(R)), 4e-6)
+        return -(parts[0] + parts[1]).sum(axis=2) / 2, np.full((len(Q), len(R)), 2e-6)
     lengths = np.linalg.norm(Q, axis=1)[:, None] * np.linalg.norm(R, axis=1)
     if metric == "inner_product":
         return Q @ R.T, n * 6e-8 * lengths + 1e-36

@@ -212,6 +212,15 @@ class TestNumerics:
         expected = [0.0, reference.scores(rows[:1], rows, "jensen_shannon")[0, 3], 0.31127812, 1.0]
         np.testing.assert_allclose(scores[0], expected, atol=2e-7)
 
+    @pytest.mark.parametrize("d", [256, 300, 2000])
+    def test_divergence_of_many_equal_columns(self, d):
+        """Their terms are all rounded the same way, when they are added to that of one column with most of it."""
+        shares = np.linspace(0.3, 0.99, 50)[:, None]
+        queries = np.hstack([shares, np.repeat((1 - shares) / (d - 1), d - 1, axis=1)]).astype(np.float32)
+        rows = np.ones((1, d), np.float32)
+        _, scores = top_k(queries, rows, 1, metric="jensen_shannon")
+        np.testing.assert_allclose(scores, reference.scores(queries, rows, "jensen_shannon"), rtol=0, atol=1.5e-6)
+
     def test_close_distributions_keep_their_digits(self):
         """A divergence of 1e-5 bits, where the entropies are 11: their difference would be lost in float32."""
         rng = np.random.default_rng(0)

@@ -28,21 +28,28 @@ inline V log2_of(V x) {
   return parts.rest + parts.exponent;
 }
 
+// Columns that are summed before their sum is added to those of others. Equal terms are all rounded the same
+// way when they are added to one large sum. Beside twenty operations a column, more sums cost nothing.
+constexpr int64_t kAllColumns = 0;
+
 struct Inner {
   static constexpr int kRowsAtOnce = kRows;
   static constexpr bool kTerms = false;
+  static constexpr int64_t kColumnsAtOnce = kAllColumns;
   static V add(V sum, V q, V c, V) { return sum + q * c; }
 };
 
 struct L1 {
   static constexpr int kRowsAtOnce = kRows;
   static constexpr bool kTerms = false;
+  static constexpr int64_t kColumnsAtOnce = kAllColumns;
   static V add(V sum, V q, V c, V) { return sum - absolute(q - c); }
 };
 
 struct JensenShannon {
   static constexpr int kRowsAtOnce = kBytes == 64 ? 4 : 2;  // the polynomial wants registers too
   static constexpr bool kTerms = true;
+  static constexpr int64_t kColumnsAtOnce = 32;
   static V add(V sum, V q, V c, V terms) {
     const V m = q + c;
     return sum + (m * log2_of(m) - terms);
@@ -50,44 +57,68 @@ struct JensenShannon {
 };
 
 template <class Metric>
+using Sums = V[Metric::kRowsAtOnce][kVecs];
+
+// Where a tile reads its next column.
+struct Place {
+  const float *q, *c, *q_terms, *c_terms;
+};
+
+template <class Metric>
+[[gnu::always_inline]] inline void add_columns(int64_t n, Place& at, Sums<Metric>& sum) {
+  for (int64_t k = 0; k < n; ++k) {
+    const V left = load(at.c), right = load(at.c + kWide);
+    V left_terms{}, right_terms{};
+    if constexpr (Metric::kTerms) left_terms = load(at.c_terms), right_terms = load(at.c_terms + kWide);
+#pragma GCC unroll 16
+    for (int i = 0; i < Metric::kRowsAtOnce; ++i) {
+      const V x = spread(at.q[i]);
+      V terms{};
+      if constexpr (Metric::kTerms) terms = spread(at.q_terms[i]);
+      sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
+      sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
+    }
+    at.q += kRows;
+    at.c += kCols;
+    if constexpr (Metric::kTerms) at.q_terms += kRows, at.c_terms += kCols;
+  }
+}
+
+template <class Metric>
+[[gnu::always_inline]] inline void add_sums(Sums<Metric>& part, Sums<Metric>& sum) {
+#pragma GCC unroll 16
+  for (int i = 0; i < Metric::kRowsAtOnce; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) sum[i][v] += part[i][v];
+  }
+}
+
+template <class Metric>
 void tile(const TileOperands& given) {
   const TileOperands on = given;  // a copy: nothing stored through `out` can change it
   constexpr int kAtOnce = Metric::kRowsAtOnce;
+  constexpr int64_t kPiece = Metric::kColumnsAtOnce;
   for (int first = 0; first < kRows; first += kAtOnce) {
     float* out = on.out + first * on.out_stride;
-    V sum[kAtOnce][kVecs];
 #pragma GCC unroll 16
-    for (int i = 0; i < kAtOnce; ++i) {
-      __builtin_prefetch(out + i * on.out_stride, 1);
-#pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) sum[i][v] = V{};
-    }
-    const float* q = on.group + first;
-    const float* c = on.panel;
-    const float* q_terms = on.group_terms + first;
-    const float* c_terms = on.panel_terms;
-    for (int64_t k = 0; k < on.depth; ++k) {
-      const V left = load(c), right = load(c + kWide);
-      V left_terms{}, right_terms{};
-      if constexpr (Metric::kTerms) left_terms = load(c_terms), right_terms = load(c_terms + kWide);
-#pragma GCC unroll 16
-      for (int i = 0; i < kAtOnce; ++i) {
-        const V x = spread(q[i]);
-        V terms{};
-        if constexpr (Metric::kTerms) terms = spread(q_terms[i]);
-        sum[i][0] = Metric::add(sum[i][0], x, left, left_terms + terms);
-        sum[i][1] = Metric::add(sum[i][1], x, right, right_terms + terms);
+    for (int i = 0; i < kAtOnce; ++i) __builtin_prefetch(out + i * on.out_stride, 1);
+    Place at{on.group + first, on.panel, on.group_terms + first, on.panel_terms};
+    Sums<Metric> sum{};
+    if constexpr (kPiece == kAllColumns) {
+      add_columns<Metric>(on.depth, at, sum);
+    } else {
+      for (int64_t left = on.depth; left > 0; left -= kPiece) {
+        Sums<Metric> part{};
+        add_columns<Metric>(left < kPiece ? left : kPiece, at, part);
+        add_sums<Metric>(part, sum);
       }
-      q += kRows;
-      c += kCols;
-      if constexpr (Metric::kTerms) q_terms += kRows, c_terms += kCols;
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kAtOnce; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVecs; ++v) {
-        float* at = out + i * on.out_stride + v * kWide;
-        store(at, on.add ? load(at) + sum[i][v] : sum[i][v]);
+        float* to = out + i * on.out_stride + v * kWide;
+        store(to, on.add ? load(to) + sum[i][v] : sum[i][v]);
       }
     }
   }

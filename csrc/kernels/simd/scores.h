@@ -16,7 +16,7 @@
 // rows are alike, so that no large entropies cancel in the end.
 //
 // An element's sum runs over the columns in order, in one lane: its bits depend neither on its place in a
-// tile nor on the other rows.
+// tile nor on the other rows. For Jensen-Shannon, 32 columns are summed at a time, and then these sums.
 
 #include <cstdint>
 
