@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from semproj import _core
 from semproj._common.resources import single_threaded_blas
-from semproj.s2net._objective import Objective, built_in
+from semproj.s2net import S2Net
+from semproj.s2net._objective import Objective, built_in, by_function
+from semproj.s2net._training import WholeTraining
 from tests.reference import s2net as reference
 from tests.support import all_at_once, same_bits
 
@@ -220,25 +222,51 @@ def sparse_views(n_views, m=25, p=12):
     return [(topics + rng.standard_normal((m, p))) * (rng.random((m, p)) < 0.4) for _ in range(n_views)]
 
 
+def exponential(difference):
+    loss = np.exp(-3 * difference)
+    return loss, -3 * loss
+
+
+def assert_slopes(of):
+    """The gradient is the slope along random lines, by a formula of fourth order."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((12, 4))
+    gradient = of(A)[1]
+    for _ in range(5):
+        line, h = rng.standard_normal(A.shape), 1e-3
+        at = {n: of(A + n * h * line)[0] for n in (-2, -1, 1, 2)}
+        slope = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h)
+        # Of the slope along the gradient itself: a line may be nearly level.
+        steepest = np.linalg.norm(gradient) * np.linalg.norm(line)
+        assert abs(slope - (gradient * line).sum()) < 1e-6 * max(abs(slope), 0.1 * steepest)
+
+
 class TestProjection:
     """The whole way: from a projection of sparse rows to the loss, and back."""
 
     @pytest.mark.parametrize("loss", LOSSES)
     @pytest.mark.parametrize("directions", DIRECTIONS)
     @pytest.mark.parametrize("n_views", [2, 3])
-    def test_finite_differences(self, loss, directions, n_views):
-        """Along random lines, by a formula of fourth order."""
-        rng = np.random.default_rng(0)
-        of = objective(sparse_views(n_views), loss, [0.3] * n_views, 10.0, *DIRECTIONS[directions])
-        A = rng.standard_normal((12, 4))
-        gradient = of.on_all(A)[1]
-        for _ in range(5):
-            line, h = rng.standard_normal(A.shape), 1e-3
-            at = {n: of.on_all(A + n * h * line)[0] for n in (-2, -1, 1, 2)}
-            slope = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h)
-            # Of the slope along the gradient itself: a line may be nearly level.
-            steepest = np.linalg.norm(gradient) * np.linalg.norm(line)
-            assert abs(slope - (gradient * line).sum()) < 1e-6 * max(abs(slope), 0.1 * steepest)
+    @pytest.mark.parametrize("floor", [0.0, 0.3])
+    def test_finite_differences(self, loss, directions, n_views, floor):
+        assert_slopes(
+            objective(sparse_views(n_views), loss, [floor] * n_views, 10.0, *DIRECTIONS[directions]).on_all
+        )
+
+    @pytest.mark.parametrize("directions", DIRECTIONS)
+    def test_finite_differences_of_a_loss_of_ones_own(self, directions):
+        contrast = by_function(exponential, 1.0, *DIRECTIONS[directions], 2)
+        views = [sp.csr_matrix(x) for x in sparse_views(3)]
+        assert_slopes(Objective(views, contrast, [0.3] * 3, 2).on_all)
+
+    @pytest.mark.parametrize("loss", LOSSES)
+    def test_finite_differences_in_blocks_drawn_to_a_start(self, loss):
+        """What L-BFGS sees."""
+        model = S2Net(4, loss=loss, negatives=7, reg=0.7, random_state=0)
+        start = np.random.default_rng(5).standard_normal((12, 4))
+        training = WholeTraining(model, objective(sparse_views(2), loss, [0.3, 0.2]), start, {})
+        training.start(None)
+        assert_slopes(training._evaluate)
 
     @pytest.mark.parametrize("loss", LOSSES)
     @pytest.mark.parametrize("directions", DIRECTIONS)
