@@ -127,6 +127,7 @@ def test_errors_name_what_is_wrong():
         model.refined(Thesaurus(thesaurus.words, thesaurus.entries, empty))
     with pytest.raises(ValueError, match="synonyms: expected"):
         model.refined(thesaurus, synonyms=-1)
+    assert model.refined(thesaurus, synonyms=1e308).refined_, "as far as there are entries for them"
     with pytest.raises(TypeError, match="start: is what this model has"):
         model.refined(thesaurus, start="random")
     fewer = Thesaurus(thesaurus.words, thesaurus.entries[:9],

@@ -72,7 +72,8 @@ def signed_pairs(thesaurus: Thesaurus, synonyms: float, key: int) -> tuple[Array
     if not len(entries):
         raise ValueError("thesaurus: expected an entry with synonyms and antonyms, it has none")
     antonyms = np.unique(np.column_stack([one_of(same, entries), one_of(opposite, entries)]), axis=0)
-    entries = rng.permutation(np.flatnonzero(n_same > 1))[: round(synonyms * len(antonyms))]
+    entries = rng.permutation(np.flatnonzero(n_same > 1))
+    entries = entries[: round(min(synonyms * len(antonyms), len(entries)))]
     alike = np.column_stack([one_of(same, entries), one_of(same, entries)])
     alike = np.unique(alike[alike[:, 0] != alike[:, 1]], axis=0)
     pairs = np.concatenate([antonyms, alike])
