@@ -44,6 +44,8 @@ class SurfaceMixture:
     weight: float = 0.5
 
     def __post_init__(self) -> None:
+        if not hasattr(self.model, "transform"):
+            raise TypeError(f"model: expected a fitted model of rows, got {self.model!r:.60}")
         check_real(self.weight, "weight", low=0, high=1)
 
     def similarities(self, queries: Any, documents: Any, pairs: Any = None) -> Array:
@@ -107,6 +109,10 @@ class SurfaceMixture:
             what = f"expected {rows[0].shape[1]} columns as queries have, got {rows[1].shape[1]}"
             raise ValueError(f"documents: {what}")
         models = getattr(self.model, "views_", None) or [self.model] * 2
+        if len(models) != 2:
+            raise ValueError(
+                f"model: has matrices for {len(models)} views, expected those of queries and documents"
+            )
         given = (queries, documents)
         Q, D = (normalize(model.transform(x)) for model, x in zip(models, given, strict=True))
         first, second = (normalize(x.astype(np.promote_types(x.dtype, np.float32))) for x in rows)

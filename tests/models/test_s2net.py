@@ -144,6 +144,41 @@ class TestStarts:
         with pytest.raises(ValueError, match=r"^X\[1\]: has shape \(120, 50\)"):
             sj.S2Net(3).fit(X)
 
+    def test_views_that_are_not_those_of_X(self, X):
+        """As wide as X in all, but not view by view: columns would be taken for others."""
+        given = [X[0][:, :20], X[1][:, :40]]
+        for start in (
+            sj.CCA(3, gamma=1.0).fit(given[::-1]),
+            sj.S2Net(3, start="random", matrices="separate", max_iter=1).fit(given[::-1]),
+        ):
+            with pytest.raises(
+                ValueError, match=r"^start: its views have \[40, 20\] columns, expected \[20, 40\]"
+            ):
+                sj.S2Net(3, start=start, matrices="separate").fit(given)
+            with pytest.raises(ValueError, match=r"^start: has a matrix for each view; .*matrices=.separate"):
+                sj.S2Net(3, start=start).fit(X)
+        half = sj.OPCA(3).fit([x[:, :30] for x in X])
+        with pytest.raises(ValueError, match=r"^start: has 30 columns, expected 60 as X has"):
+            sj.S2Net(3, start=half, matrices="separate").fit(given)
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_sizes_that_float32_can_train(self, X, way):
+        """Cosines do not know the size of a projection; gradients and their squares do."""
+        start = np.random.default_rng(0).standard_normal((3, 60))
+        single = [x.astype(np.float32) for x in X]
+        known = {"random_state": 0, "max_iter": 3, "tol": 0, **WAYS[way]}
+        expected = sj.S2Net(3, start=start, **known).fit(single)
+        for size in (2.0**-56, 2.0**50):
+            model = sj.S2Net(3, start=size * start, **known).fit(single)
+            np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-5)
+        for size in (1e-60, 1e-25, 1e20, 1e60):
+            with pytest.raises(
+                ValueError, match=r"^start: has elements of up to .*, expected .* for float32; scale it"
+            ):
+                sj.S2Net(3, start=size * start, **known).fit(single)
+        model = sj.S2Net(3, start=1e60 * start, **known).fit(X)
+        np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-3)
+
     def test_clones_keep_it_fitted(self, X):
         start = sj.OPCA(3, random_state=0).fit(X)
         model = sj.S2Net(3, start=start, max_iter=2)
@@ -162,6 +197,7 @@ class TestStarts:
         [
             (np.ones((3, 59)), ValueError, "has 59 columns, expected 60 as X has"),
             (np.ones((2, 60)), ValueError, "has 2 components, expected n_components = 3"),
+            (np.ones((0, 60)), ValueError, "has 0 components, expected n_components = 3"),
             (np.full((3, 60), np.nan), ValueError, "contains NaN or infinity"),
             (np.ones((3, 60), int), TypeError, "expected 'opca', 'cllsi', 'random', a fitted linear model"),
             (np.ones(3), TypeError, "a fitted linear model or an array of shape"),
@@ -221,7 +257,7 @@ class TestRowsThatVanish:
         with pytest.raises(ValueError, match=r"^X: rows are projected to numbers of \d+e-\d+, .*; scale X"):
             sj.S2Net(3, start="random", random_state=0).fit([1e-200 * x for x in X])
         with pytest.raises(ValueError, match=r"^X: rows are projected to numbers of \d+e\+\d+, .*; scale X"):
-            sj.S2Net(3, start=np.full((3, 60), 1e200)).fit(X)
+            sj.S2Net(3, start=np.full((3, 60), 1e100)).fit([1e100 * x for x in X])
         for model in (sj.S2Net, sj.OPCA, sj.CCA):
             with pytest.raises(ValueError, match=r"^X\[0\]: values too large for float64; scale X down"):
                 model(3).fit([1e200 * x for x in X])
@@ -334,6 +370,15 @@ class TestOwnLoss:
             with pytest.raises(ValueError, match=r"^loss: the function returned NaN or infinity"):
                 sj.S2Net(3, loss=bad).fit(X)
 
+    @pytest.mark.parametrize("way", ["lbfgs", "adam"])
+    def test_that_float32_has_no_room_for(self, X, way):
+        def huge(difference):
+            return 1e300 * difference**2, 2e300 * difference
+
+        single = [x.astype(np.float32) for x in X]
+        with pytest.raises(ValueError, match=r"^loss: the function returned numbers too large for float32"):
+            sj.S2Net(3, loss=huge, **WAYS[way]).fit(single)
+
     @pytest.mark.parametrize("bad", ["hinge", None, 3])
     def test_no_loss(self, X, bad):
         with pytest.raises((TypeError, ValueError), match=r"^loss: expected one of"):
@@ -361,10 +406,12 @@ def hinge_of(difference, margin):
         ("optimizer", "sgd", ValueError),
         ("batch_size", 1, ValueError),
         ("learning_rate", 0, ValueError),
+        ("learning_rate", 1e300, ValueError),
         ("decay", -1, ValueError),
         ("refresh", 0, ValueError),
         ("reg", -1.0, ValueError),
         ("reg", np.nan, ValueError),
+        ("reg", 1e300, ValueError),
         ("norm_floor", -0.1, ValueError),
         ("tol", None, TypeError),
         ("random_state", "seed", TypeError),

@@ -211,6 +211,7 @@ class TestFit:
         [
             (np.empty((0, 3), int), ValueError, "y: expected at least one pair or triple, got none"),
             (np.array([0, 1, 2]), ValueError, r"y: expected pairs .* got shape \(3,\)"),
+            ([[0, 1], [0, 1, 2]], ValueError, r"y: expected pairs .* got rows of different lengths"),
             (np.array([[0.0, 1.0]]), TypeError, "y: expected integers"),
             (np.array([[0, 11]]), ValueError, r"y\[:, 1\]: expected rows of documents, 0 to 10 .* got 11"),
             (np.array([[7, 1, 2]]), ValueError, r"y\[:, 0\]: expected rows of queries, 0 to 6 .* got 7"),
@@ -224,6 +225,19 @@ class TestFit:
         with pytest.raises(error, match=message):
             model.fit([QUERIES, DOCUMENTS], listed)
         assert model.components_ is before
+
+    @pytest.mark.parametrize(
+        ("settings", "listed", "message"),
+        [
+            ({"loss": lambda d: (d, 1.0)}, PAIRS, "^loss: a function is for rows that are pairs as they lie"),
+            ({"loss": lambda d: (d, 1.0)}, TRIPLES, "^loss: a function is for rows that are pairs as they lie"),
+            ({"negatives": "hard"}, TRIPLES, "^negatives: expected None, as triples name them"),
+        ],
+    )
+    def test_told_before_the_start_is_found(self, settings, listed, message, monkeypatch):
+        monkeypatch.setattr(sj.OPCA, "fit", lambda *_: pytest.fail("too late"))
+        with pytest.raises(ValueError, match=message):
+            sj.S2Net(2, **settings).fit([QUERIES, DOCUMENTS], listed)
 
     def test_bad_settings(self):
         with pytest.raises(ValueError, match="negatives: expected None, as triples name them"):
@@ -343,3 +357,10 @@ class TestMixture:
             mixture.tuned(QUERIES, DOCUMENTS, np.mean, weights=[])
         with pytest.raises(ValueError, match="score: expected a finite number"):
             mixture.tuned(QUERIES, DOCUMENTS, lambda found: np.nan)
+        with pytest.raises(TypeError, match="model: expected a fitted model of rows, got None"):
+            sj.SurfaceMixture(None)
+        three = sj.S2Net(2, matrices="separate", start="random", max_iter=1).fit([QUERIES] * 3)
+        with pytest.raises(
+            ValueError, match=r"model: has matrices for 3 views, expected .* queries and documents"
+        ):
+            sj.SurfaceMixture(three).similarities(QUERIES, DOCUMENTS)

@@ -122,9 +122,12 @@ def pair_losses(
     total, pulls = float(losses.sum()), row_pulls + column_pulls
     if not (np.isfinite(total) and np.isfinite(pulls).all()):
         raise ValueError(f"{_LOSS.name}: the function returned NaN or infinity; it is called as {_LOSS.call}")
-    pulls = pulls.astype(U.dtype)[:, None]
-    of_u += pulls * V
-    of_v += pulls * U
+    with np.errstate(over="ignore", invalid="ignore"):
+        pulls = pulls.astype(U.dtype)[:, None]
+        of_u += pulls * V
+        of_v += pulls * U
+    if not (np.isfinite(of_u).all() and np.isfinite(of_v).all()):
+        raise ValueError(f"{_LOSS.name}: the function returned numbers too large for {U.dtype}")
     return total
 
 

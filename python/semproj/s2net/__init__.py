@@ -36,6 +36,7 @@ __all__ = ["S2Net", "preference_triples"]
 LOSSES = ("softmax", "logistic")
 DIRECTIONS = {"both": (0.5, 0.5), "forward": (1.0, 0.0), "backward": (0.0, 1.0)}
 LARGEST_SCALE = 40.0  # exponentials of twice as much have room in float32
+LARGEST_RATE, LARGEST_REG = 1e6, 1e30  # and what they make of a projection
 FEW_PAIRS = 8000  # up to which L-BFGS on all pairs at once is better
 STEPS, EPOCHS = 40, 10
 SMALLEST = 1e-150  # of numbers that can be squared
@@ -177,7 +178,7 @@ class S2Net(LinearModel):
         self._check_parameters()
         separate = self.matrices == "separate"
         views = weighted_views(X, shared_columns=not separate, aligned_rows=y is None)
-        listed = None if y is None else check_listed(y, views)
+        listed = None if y is None else self._check_listed(y, views)
         check_weighted(X, "S2Net")
         self._remember(X, views, shared_columns=not separate)
         optimizer = self._optimizer(views[0].shape[0] if listed is None else len(listed))
@@ -220,11 +221,7 @@ class S2Net(LinearModel):
         triples = listed if listed is not None and listed.shape[1] == 3 else None
         rows = _pairs_of(views, listed) if triples is None else views
         floors = [_floor(view, start, float(self.norm_floor), threads) for view in rows]
-        if callable(self.loss) and listed is not None:
-            raise ValueError("loss: a function is for rows that are pairs as they lie; with y, name a loss")
         if triples is not None:
-            if self.negatives is not None:
-                raise ValueError(f"negatives: expected None, as triples name them, got {self.negatives!r}")
             return PreferenceObjective(views, triples, float(self.scale), floors, threads)
         forward, backward = DIRECTIONS[self.directions]
         contrast = (by_function if callable(self.loss) else built_in)(
@@ -232,6 +229,14 @@ class S2Net(LinearModel):
         )
         partners = None if listed is None else Partners(listed, views[0].shape[0], views[1].shape[0])
         return Objective(rows, contrast, floors, threads, partners)
+
+    def _check_listed(self, y: Any, views: list[Any]) -> Array:
+        listed = check_listed(y, views)
+        if callable(self.loss):
+            raise ValueError("loss: a function is for rows that are pairs as they lie; with y, name a loss")
+        if listed.shape[1] == 3 and self.negatives is not None:
+            raise ValueError(f"negatives: expected None, as triples name them, got {self.negatives!r}")
+        return listed
 
     def _optimizer(self, n_examples: int) -> str:
         """The one to use, for which there are such negatives."""
@@ -312,9 +317,10 @@ class S2Net(LinearModel):
             check_integer(self.negatives, "negatives", low=2)
         check_integer(self.batch_size, "batch_size", low=2)
         check_positive(self.learning_rate, "learning_rate")
+        check_real(self.learning_rate, "learning_rate", high=LARGEST_RATE)
         check_real(self.decay, "decay", low=0)
         check_integer(self.refresh, "refresh", low=1)
-        check_real(self.reg, "reg", low=0)
+        check_real(self.reg, "reg", low=0, high=LARGEST_REG)
         check_real(self.norm_floor, "norm_floor", low=0)
         check_loop_parameters(self, max_iter=STEPS if self.max_iter is None else None)
 

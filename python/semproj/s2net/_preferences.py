@@ -24,10 +24,13 @@ def check_listed(y: Any, views: list[Any]) -> Array:
     """Pairs or triples of rows of two views, as an array of shape (n, 2) or (n, 3)."""
     if len(views) != 2:
         raise ValueError(f"X: expected queries and documents if y lists rows of them, got {len(views)} matrices")
-    listed = np.asarray(y)
+    what = "expected pairs of shape (n, 2) or triples of shape (n, 3)"
+    try:
+        listed = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(f"y: {what}, got rows of different lengths") from error
     if listed.ndim != 2 or listed.shape[1] not in (2, 3):
-        what = "pairs of shape (n, 2) or triples of shape (n, 3)"
-        raise ValueError(f"y: expected {what}, got shape {listed.shape}")
+        raise ValueError(f"y: {what}, got shape {listed.shape}")
     if not len(listed):
         raise ValueError("y: expected at least one pair or triple, got none")
     if listed.dtype.kind not in "iu":
