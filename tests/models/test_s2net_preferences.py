@@ -10,6 +10,7 @@ import semproj as sj
 from semproj.s2net._objective import Objective, built_in
 from semproj.s2net._preferences import Partners, PreferenceObjective
 from tests.reference import s2net_preferences as reference
+from tests.support.limiting import little_more_memory
 
 SCALE, FLOORS = 10.0, (0.3, 0.2)
 
@@ -276,6 +277,22 @@ class TestTriples:
         one = sj.preference_triples(query[6:], document[6:], grades[6:], **settings)
         assert np.bincount(both[:, 0]).tolist() == [4, 4]
         np.testing.assert_array_equal(both[both[:, 0] == 1], one)
+
+    def test_of_many_documents_some_are_drawn(self):
+        """All 5e9 preferences of one query would take 80 GB, and a table of who is better 10."""
+        n = 100_000
+        grades = np.arange(n) % 7
+        with little_more_memory(gigabytes=1):
+            found = sj.preference_triples(
+                np.zeros(n, int), np.arange(n), grades, max_per_query=500, random_state=0
+            )
+        assert len(np.unique(found, axis=0)) == 500
+        assert (grades[found[:, 1]] > grades[found[:, 2]]).all()
+        assert {(6, 0), (3, 2), (1, 0)} <= set(zip(*grades[found[:, 1:]].T.tolist(), strict=True))
+
+    def test_a_document_that_was_graded_twice(self):
+        found = sj.preference_triples([0, 0, 0], [4, 4, 5], [2, 1, 0])
+        assert found.tolist() == [[0, 4, 5], [0, 4, 5]]
 
     def test_only_relevant_ones_are_listed(self):
         """Grades of one class: nothing to prefer but to documents of other queries."""

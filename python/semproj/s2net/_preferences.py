@@ -205,11 +205,9 @@ def preference_triples(
     for begin, end in zip(starts, np.r_[starts[1:], len(query)], strict=True):
         row, own, graded = query[begin], document[begin:end], grade[begin:end]
         draw = np.random.default_rng([key, int(row)])
-        better, worse = np.nonzero((graded[:, None] > graded) & (own[:, None] != own))
-        if max_per_query is not None and len(better) > max_per_query:
-            kept = np.sort(draw.choice(len(better), max_per_query, replace=False))
-            better, worse = better[kept], worse[kept]
-        found.append(_triples(row, own[better], own[worse]))
+        better, worse = (own[place] for place in _ordered_places(graded, max_per_query, draw))
+        different = better != worse  # unless somebody has graded a document twice
+        found.append(_triples(row, better[different], worse[different]))
         strangers = np.setdiff1d(pool, own, assume_unique=False) if others else pool[:0]
         if len(strangers):
             preferred = np.repeat(np.unique(own[is_relevant[begin:end]]), others)
@@ -220,6 +218,18 @@ def preference_triples(
         instead = "or others > 0 and `relevant`, to prefer documents to those of other queries"
         raise ValueError(f"grades: {what}, {instead}; got no preference")
     return triples
+
+
+def _ordered_places(graded: Array, most: int | None, draw: np.random.Generator) -> tuple[Array, Array]:
+    """Places of higher and of lower grades in falling ones: all, or some of them, without a table of all."""
+    lower = np.searchsorted(-graded, -graded, side="right")
+    ends = np.cumsum(len(graded) - lower)
+    if most is None or ends[-1] <= most:
+        kept = np.arange(ends[-1])
+    else:
+        kept = np.sort(draw.choice(ends[-1], most, replace=False))
+    higher = np.searchsorted(ends, kept, side="right")
+    return higher, len(graded) + kept - ends[higher]
 
 
 def _triples(query: int, better: Array, worse: Array) -> Array:
