@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._model import LanguageModel, WordScore
+from ._rnnlm import RNNLM
 from ._vocabulary import Vocabulary
 
-__all__ = ["LanguageModel", "Vocabulary", "WordScore"]
+__all__ = ["RNNLM", "LanguageModel", "Vocabulary", "WordScore"]
