@@ -196,7 +196,7 @@ class RnnSweeps(Sweeps):
     def finish(self, *, going_on: bool) -> tuple[dict[str, Any], float]:
         arrays = {f"{name}_": a.copy() if going_on else a for name, a in self._best.items()}
         arrays["input_"][END_ID] = arrays["input_"][BEGIN_ID]  # an end within a text begins a sentence
-        begin, place_of, class_of = self.classing
+        begin, place_of, class_of = (a.copy() if going_on else a for a in self.classing)
         fitted = {**arrays, "class_begin_": begin, "place_of_": place_of, "class_of_": class_of}
         return fitted | {"vocabulary_": self.vocabulary, "activation_": self._model.activation}, self._objective
 
