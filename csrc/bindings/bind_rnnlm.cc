@@ -1,4 +1,5 @@
 #include <array>
+#include <tuple>
 #include <type_traits>
 
 #include "bindings/bindings.h"
@@ -35,21 +36,21 @@ struct WeightsArgument {
 
 template <class T>
 void check_widths(const RnnWeights<T>& w) {
-  const int64_t h = w.recurrent.rows;
-  if (h < 1) throw py::value_error("recurrent: expected a row at least");
+  const int64_t h = w.recurrent.cols;
+  if (w.recurrent.rows < 1 || h < w.recurrent.rows)
+    throw py::value_error("recurrent: expected at least as many columns as rows");
   for (const auto& m : {w.input, w.recurrent, w.classes, w.words}) {
-    if (m.cols != h)
-      throw py::value_error("recurrent: expected all matrices to have as many columns as it has rows");
+    if (m.cols != h) throw py::value_error("recurrent: expected all matrices to have as many columns");
   }
 }
 
 template <class T>
 void check_sums(const RnnWeights<T>& sums, const RnnWeights<T>& w) {
-  for (const auto& [a, b] : {std::pair{sums.input, w.input},
-                             {sums.recurrent, w.recurrent},
-                             {sums.classes, w.classes},
-                             {sums.words, w.words}}) {
-    if (a.rows != b.rows || (a.cols != 1 && a.cols != b.cols)) throw py::value_error("sums: wrong shape");
+  const int64_t kinds = w.recurrent.cols > w.recurrent.rows ? 2 : 1;  // of units
+  for (const auto& [a, b, few] :
+       {std::tuple{sums.input, w.input, kinds}, std::tuple{sums.recurrent, w.recurrent, int64_t{1}},
+        std::tuple{sums.classes, w.classes, int64_t{1}}, std::tuple{sums.words, w.words, int64_t{1}}}) {
+    if (a.rows != b.rows || (a.cols != few && a.cols != b.cols)) throw py::value_error("sums: wrong shape");
   }
 }
 
@@ -94,9 +95,9 @@ simd::Neuron neuron_of(const std::string& name) {
 
 template <class T>
 double train(const py::array& ids, const WeightsArgument& weights, const WeightsArgument& sums,
-             const ClassesArgument& classes, const std::string& activation, int32_t begin, int32_t end,
-             int64_t n_streams, int64_t n_steps, bool across_sentences, double first_rate, double last_rate,
-             double clip, int n_threads) {
+             const ClassesArgument& classes, const std::string& activation, double decay, int32_t begin,
+             int32_t end, int64_t n_streams, int64_t n_steps, bool across_sentences, double first_rate,
+             double last_rate, double clip, int n_threads) {
   const auto w = weights.view<T>(), kept = sums.view<T>();
   check_widths(w);
   check_sums(kept, w);
@@ -107,7 +108,7 @@ double train(const py::array& ids, const WeightsArgument& weights, const Weights
     throw py::value_error("n_streams: expected blocks of 1 to 2**24 words");
   }
   const RnnTraining training{
-      neuron_of(activation), n_streams, n_steps, across_sentences, first_rate, last_rate, clip};
+      {neuron_of(activation), decay}, n_streams, n_steps, across_sentences, first_rate, last_rate, clip};
   const RnnText text{data, ids.size(), begin, end};
   const ReleaseGil release;
   return rnn_train<T>(text, classing, w, kept, training, active_isa(), n_threads);
@@ -115,7 +116,8 @@ double train(const py::array& ids, const WeightsArgument& weights, const Weights
 
 template <class T>
 py::array score(const py::array& ids, const py::array& offsets, const WeightsArgument& weights,
-                const ClassesArgument& classes, const std::string& activation, int32_t first, int n_threads) {
+                const ClassesArgument& classes, const std::string& activation, double decay, int32_t first,
+                int n_threads) {
   const auto w = weights.view<const T>();
   check_widths(w);
   const auto classing = classes.view(w.input.rows, w.classes.rows, w.words.rows);
@@ -125,28 +127,29 @@ py::array score(const py::array& ids, const py::array& offsets, const WeightsArg
   if (!rise_from_zero(begins, n) || begins[n - 1] != ids.size())
     throw py::value_error("offsets: do not fit ids");
   if (first < 0 || first >= w.input.rows) throw py::value_error("first: out of range");
-  const auto neuron = neuron_of(activation);
+  const RnnUnits units{neuron_of(activation), decay};
   py::array_t<double> log_probs(ids.size());
   double* out = log_probs.mutable_data();
   const ReleaseGil release;
-  rnn_score<T>(data, begins, n - 1, first, classing, w, neuron, out, active_isa(), n_threads);
+  rnn_score<T>(data, begins, n - 1, first, classing, w, units, out, active_isa(), n_threads);
   return log_probs;
 }
 
 py::array score_by_dtype(const py::array& ids, const py::array& offsets, const WeightsArgument& weights,
-                         const ClassesArgument& classes, const std::string& activation, int32_t first,
-                         int n_threads) {
+                         const ClassesArgument& classes, const std::string& activation, double decay,
+                         int32_t first, int n_threads) {
   return (has_dtype<double>(weights.input) ? score<double> : score<float>)(ids, offsets, weights, classes,
-                                                                           activation, first, n_threads);
+                                                                           activation, decay, first,
+                                                                           n_threads);
 }
 
 double train_by_dtype(const py::array& ids, const WeightsArgument& weights, const WeightsArgument& sums,
-                      const ClassesArgument& classes, const std::string& activation, int32_t begin,
-                      int32_t end, int64_t n_streams, int64_t n_steps, bool across_sentences,
+                      const ClassesArgument& classes, const std::string& activation, double decay,
+                      int32_t begin, int32_t end, int64_t n_streams, int64_t n_steps, bool across_sentences,
                       double first_rate, double last_rate, double clip, int n_threads) {
   return (has_dtype<double>(weights.input) ? train<double>
-                                           : train<float>)(ids, weights, sums, classes, activation, begin,
-                                                           end, n_streams, n_steps, across_sentences,
+                                           : train<float>)(ids, weights, sums, classes, activation, decay,
+                                                           begin, end, n_streams, n_steps, across_sentences,
                                                            first_rate, last_rate, clip, n_threads);
 }
 
@@ -161,11 +164,11 @@ void register_rnnlm(py::module_& m) {
       .def(py::init<py::array, py::array, py::array>(), py::arg("class_begin"), py::arg("place_of"),
            py::arg("class_of"));
   m.def("rnn_train", &train_by_dtype, py::arg("ids"), py::arg("weights"), py::arg("sums"), py::arg("classes"),
-        py::arg("activation"), py::arg("begin"), py::arg("end"), py::arg("n_streams"), py::arg("n_steps"),
-        py::arg("across_sentences"), py::arg("first_rate"), py::arg("last_rate"), py::arg("clip"),
-        py::arg("n_threads"));
+        py::arg("activation"), py::arg("decay"), py::arg("begin"), py::arg("end"), py::arg("n_streams"),
+        py::arg("n_steps"), py::arg("across_sentences"), py::arg("first_rate"), py::arg("last_rate"),
+        py::arg("clip"), py::arg("n_threads"));
   m.def("rnn_score", &score_by_dtype, py::arg("ids"), py::arg("offsets"), py::arg("weights"),
-        py::arg("classes"), py::arg("activation"), py::arg("first"), py::arg("n_threads"));
+        py::arg("classes"), py::arg("activation"), py::arg("decay"), py::arg("first"), py::arg("n_threads"));
 }
 
 }  // namespace semproj::bindings

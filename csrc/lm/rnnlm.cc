@@ -26,7 +26,8 @@ class Trainer {
         training_(training),
         table_(dense_table<T>(isa).neurons),
         n_threads_(n_threads),
-        h_(w.recurrent.rows),
+        h_(w.recurrent.cols),
+        fast_(w.recurrent.rows),
         n_streams_(training.n_streams),
         most_(training.n_streams * training.n_steps),
         by_class_(classing, most_),
@@ -106,7 +107,7 @@ class Trainer {
           }
         }
         T* states = states_.get() + k * h_;
-        hidden_step(read_, training_.neuron, table_, inputs_.data() + k, n, static_cast<const T*>(previous),
+        hidden_step(read_, training_.units, table_, inputs_.data() + k, n, static_cast<const T*>(previous),
                     states);
         before = states;
       }
@@ -222,7 +223,8 @@ class Trainer {
   // Errors become gradients by what goes into units, from the last step to the first.
   void go_back() {
     const T limit = static_cast<T>(training_.clip);
-    const auto h = static_cast<int>(h_);
+    const T decay = static_cast<T>(training_.units.decay);
+    const auto h = static_cast<int>(h_), fast = static_cast<int>(fast_);
     for_groups([&](int64_t begin, int64_t n, int worker) {
       T* later = scratch_.get() + worker * kScratchRows * h_;
       for (int64_t t = n_steps_ - 1; t >= 0; --t) {
@@ -237,22 +239,39 @@ class Trainer {
               std::copy_n(from, h_, later + i * h_);
             }
           }
-          gemm(false, false, static_cast<int>(n), h, h, T{1}, static_cast<const T*>(later), h,
+          gemm(false, false, static_cast<int>(n), h, fast, T{1}, static_cast<const T*>(later), h,
                read_.recurrent.data, static_cast<int>(read_.recurrent.stride), T{1}, errors, h);
+          for (int64_t i = 0; i < n; ++i) {
+            table_.add_scaled(errors + i * h_ + fast_, later + i * h_ + fast_, decay, h_ - fast_);
+          }
         }
-        table_.through(training_.neuron, errors, states_.get() + k * h_, n * h_, limit);
+        for (int64_t i = 0; i < n; ++i) {
+          table_.through(training_.units.neuron, errors + i * h_, states_.get() + (k + i) * h_, fast_, limit);
+        }
       }
     });
   }
 
   void change_recurrent() {
-    parallel_for(block_count(h_, kRows), n_threads_, [&](int64_t task, int worker) {
-      change(errors_.get(), h_, n_, previous_.get(), block_at(h_, kRows, task), 0,
+    parallel_for(block_count(fast_, kRows), n_threads_, [&](int64_t task, int worker) {
+      change(errors_.get(), h_, n_, previous_.get(), block_at(fast_, kRows, task), 0,
              {w_.recurrent, w_.hidden_bias}, {sums_.recurrent, sums_.hidden_bias}, worker);
     });
   }
 
+  // Fast and slow units have sums of their own: their gradients differ in size.
+  void step_input(int64_t id, const T* gradient) {
+    T *row = w_.input.row(id), *sums = sums_.input.row(id);
+    if (sums_.input.cols == h_) {
+      table_.adagrad(row, gradient, sums, h_, rate_);
+      return;
+    }
+    table_.adagrad_row(row, gradient, sums, fast_, rate_);
+    if (h_ > fast_) table_.adagrad_row(row + fast_, gradient + fast_, sums + 1, h_ - fast_, rate_);
+  }
+
   void change_inputs() {
+    const T fresh = static_cast<T>(1 - training_.units.decay);
     order_.clear();
     for (int64_t k = 0; k < n_; ++k) {
       if (targets_[static_cast<size_t>(k)] >= 0) {
@@ -276,7 +295,8 @@ class Trainer {
           table_.add(gradient, errors_.get() + order_[j].token * h_, h_);
         }
         const int64_t id = order_[words_[i]].id;
-        step(w_.input.row(id), gradient, sums_.input, id);
+        for (int64_t c = fast_; c < h_; ++c) gradient[c] *= fresh;
+        step_input(id, gradient);
       }
     });
   }
@@ -296,7 +316,7 @@ class Trainer {
   RnnTraining training_;
   const simd::NeuronTable<T>& table_;
   int n_threads_;
-  int64_t h_, n_streams_, most_, n_steps_ = 0, n_ = 0, word_room_ = 0;
+  int64_t h_, fast_, n_streams_, most_, n_steps_ = 0, n_ = 0, word_room_ = 0;
   T rate_{};
   TokensByClass by_class_;
   std::vector<int32_t> inputs_, targets_;

@@ -2,10 +2,11 @@
 // A recurrent language model with a softmax over classes of words and over the words of a class (Elman
 // network; Mikolov and others 2010, 2011), trained by truncated back-propagation through time.
 //
-//   s(t) = f(U w(t) + R s(t-1) + b)
-//   P(class c) = softmax over classes of (A s(t) + a)
-//   P(word v of class c) = softmax over the words of c of (W s(t) + w)
-//   the probability of the next word is that of its class times that of itself in it.
+//   s(t) = f(U w(t) + R [s(t-1), m(t-1)] + b)
+//   m(t) = d m(t-1) + (1 - d) V w(t): slow units, which may be none: an average of the words so far (Mikolov
+//   and others 2015). A and W see both; rows of U and V are one. P(class c) = softmax over classes of (A
+//   [s(t), m(t)] + a) P(word v of class c) = softmax over the words of c of (W [s(t), m(t)] + w) the
+//   probability of the next word is that of its class times that of itself in it.
 //
 // Training takes B streams of text side by side, T steps at a time: a block is N = B T tokens, and all its
 // work is matrix products. Rows that a block does not touch (words that are not read, classes that are not
@@ -31,11 +32,12 @@ struct WordClassing {
   const int32_t *place_of, *class_of;  // by id; place -1: never predicted
 };
 
-// The weights, or what an optimiser keeps of each: `sums` of a matrix may have one column.
+// The weights, or what an optimiser keeps of each: `sums` of a matrix may have one column, and
+// two of the input if there are slow units.
 template <class T>
 struct RnnWeights {
-  MatrixView<T> input;      // U by words: a row for each id
-  MatrixView<T> recurrent;  // R
+  MatrixView<T> input;      // U and V by words: a row for each id
+  MatrixView<T> recurrent;  // R: a row for each unit that is not slow, a column for each unit
   MatrixView<T> classes;    // A
   MatrixView<T> words;      // W, a row for each place
   T *hidden_bias, *class_bias, *word_bias;
@@ -47,8 +49,13 @@ struct RnnText {
   int32_t begin, end;  // what is read first, in place of the end of a sentence
 };
 
-struct RnnTraining {
+struct RnnUnits {
   simd::Neuron neuron;
+  double decay;  // of slow units
+};
+
+struct RnnTraining {
+  RnnUnits units;
   int64_t n_streams, n_steps;    // B and T
   bool across_sentences;         // whether s is kept at the end of a sentence; otherwise it becomes 0
   double first_rate, last_rate;  // falls evenly from block to block
@@ -66,7 +73,7 @@ double rnn_train(const RnnText& text, const WordClassing& classing, const RnnWei
 // logarithm of the probability of each. Fast if sentences of about one length follow each other.
 template <class T>
 void rnn_score(const int32_t* ids, const int64_t* offsets, int64_t n_sentences, int32_t first,
-               const WordClassing& classing, const RnnWeights<const T>& weights, simd::Neuron neuron,
+               const WordClassing& classing, const RnnWeights<const T>& weights, const RnnUnits& units,
                double* log_probs, Isa isa, int n_threads);
 
 }  // namespace semproj

@@ -20,19 +20,24 @@ RnnWeights<const T> read_only(const RnnWeights<T>& w) {
           w.hidden_bias, w.class_bias,      w.word_bias};
 }
 
-// One step of n streams: states = f(inputs' rows of U + previous R' + b).
+// One step of n streams: units become f(inputs' rows of U + previous R' + b), slow ones an average.
 template <class T>
-void hidden_step(const RnnWeights<const T>& w, simd::Neuron neuron, const simd::NeuronTable<T>& table,
+void hidden_step(const RnnWeights<const T>& w, const RnnUnits& units, const simd::NeuronTable<T>& table,
                  const int32_t* inputs, int64_t n, const T* previous, T* states) {
-  const int64_t h = w.recurrent.rows;
+  const int64_t h = w.recurrent.rows, width = w.recurrent.cols;
+  const T decay = static_cast<T>(units.decay);
   for (int64_t i = 0; i < n; ++i) {
-    std::copy_n(w.input.row(inputs[i]), h, states + i * h);
-    table.add(states + i * h, w.hidden_bias, h);
+    const T* row = w.input.row(inputs[i]);
+    std::copy_n(row, h, states + i * width);
+    table.add(states + i * width, w.hidden_bias, h);
+    for (int64_t c = h; c < width; ++c) {
+      states[i * width + c] = decay * previous[i * width + c] + (T{1} - decay) * row[c];
+    }
   }
-  const auto size = static_cast<int>(h);
-  gemm(false, true, static_cast<int>(n), size, size, T{1}, previous, size, w.recurrent.data,
-       static_cast<int>(w.recurrent.stride), T{1}, states, size);
-  table.activate(neuron, states, n * h);
+  gemm(false, true, static_cast<int>(n), static_cast<int>(h), static_cast<int>(width), T{1}, previous,
+       static_cast<int>(width), w.recurrent.data, static_cast<int>(w.recurrent.stride), T{1}, states,
+       static_cast<int>(width));
+  for (int64_t i = 0; i < n; ++i) table.activate(units.neuron, states + i * width, h);
 }
 
 // out (n x rows) = states M' + bias

@@ -14,12 +14,12 @@ constexpr int64_t kRoom = int64_t{1} << 20;      // logits of words at a time
 template <class T>
 class Scorer {
  public:
-  Scorer(const WordClassing& classing, const RnnWeights<const T>& w, simd::Neuron neuron, Isa isa)
+  Scorer(const WordClassing& classing, const RnnWeights<const T>& w, const RnnUnits& units, Isa isa)
       : classing_(classing),
         w_(w),
-        neuron_(neuron),
+        units_(units),
         table_(dense_table<T>(isa).neurons),
-        h_(w.recurrent.rows),
+        h_(w.recurrent.cols),
         by_class_(classing, kTokens),
         states_(aligned_array<T>(static_cast<size_t>((kTokens + kSentences) * h_))),
         gathered_(aligned_array<T>(static_cast<size_t>(kTokens * h_))),
@@ -48,7 +48,7 @@ class Scorer {
           targets_[tokens + i] = ids[at];
         }
         T* states = states_.get() + (kSentences + tokens) * h_;
-        hidden_step(w_, neuron_, table_, inputs, alive, previous, states);
+        hidden_step(w_, units_, table_, inputs, alive, previous, states);
         previous = states;
         last = alive;
         tokens += alive;
@@ -97,7 +97,7 @@ class Scorer {
 
   WordClassing classing_;
   RnnWeights<const T> w_;
-  simd::Neuron neuron_;
+  RnnUnits units_;
   const simd::NeuronTable<T>& table_;
   int64_t h_;
   TokensByClass by_class_;
@@ -110,7 +110,7 @@ class Scorer {
 
 template <class T>
 void rnn_score(const int32_t* ids, const int64_t* offsets, int64_t n_sentences, int32_t first,
-               const WordClassing& classing, const RnnWeights<const T>& weights, simd::Neuron neuron,
+               const WordClassing& classing, const RnnWeights<const T>& weights, const RnnUnits& units,
                double* log_probs, Isa isa, int n_threads) {
   std::vector<int64_t> order(static_cast<size_t>(n_sentences));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
@@ -120,15 +120,15 @@ void rnn_score(const int32_t* ids, const int64_t* offsets, int64_t n_sentences, 
   std::vector<std::unique_ptr<Scorer<T>>> scorers(static_cast<size_t>(n_threads));
   parallel_for(block_count(n_sentences, kSentences), n_threads, [&](int64_t task, int worker) {
     auto& scorer = scorers[static_cast<size_t>(worker)];
-    if (scorer == nullptr) scorer = std::make_unique<Scorer<T>>(classing, weights, neuron, isa);
+    if (scorer == nullptr) scorer = std::make_unique<Scorer<T>>(classing, weights, units, isa);
     const Block block = block_at(n_sentences, kSentences, task);
     scorer->score(ids, offsets, order.data() + block.begin, block.end - block.begin, first, log_probs);
   });
 }
 
 template void rnn_score(const int32_t*, const int64_t*, int64_t, int32_t, const WordClassing&,
-                        const RnnWeights<const float>&, simd::Neuron, double*, Isa, int);
+                        const RnnWeights<const float>&, const RnnUnits&, double*, Isa, int);
 template void rnn_score(const int32_t*, const int64_t*, int64_t, int32_t, const WordClassing&,
-                        const RnnWeights<const double>&, simd::Neuron, double*, Isa, int);
+                        const RnnWeights<const double>&, const RnnUnits&, double*, Isa, int);
 
 }  // namespace semproj

@@ -473,6 +473,7 @@ def rnn_train(
     sums: RnnWeights,
     classes: RnnClasses,
     activation: str,
+    decay: float,
     begin: int,
     end: int,
     n_streams: int,
@@ -489,6 +490,7 @@ def rnn_score(
     weights: RnnWeights,
     classes: RnnClasses,
     activation: str,
+    decay: float,
     first: int,
     n_threads: int,
 ) -> _Array: ...

@@ -125,8 +125,9 @@ TEST(far_apart) {
   }
 }
 
-// Words: 0 unknown, 1 start, 2 end, 3. Class 0 has the end, class 1 the others. All weights but one are 0, so
-// both softmaxes are even; the first step of Adagrad goes as far as the rate says, whatever the gradient.
+// Words: 0 unknown, 1 start, 2 end, 3. Class 0 has the end, class 1 the others. There is a slow unit beside
+// the other. All weights but the start's are 0, so both softmaxes are even; the first step of Adagrad goes as
+// far as the rate says for single weights, and for a row as its share of the length.
 TEST(one_word_by_hand) {
   plain::set_blas();
   const int64_t class_begin[] = {0, 1, 3};
@@ -134,35 +135,40 @@ TEST(one_word_by_hand) {
   const double rate = 0.25;
   for (const Isa isa : supported_isas()) {
     for (const Neuron kind : kNeurons) {
-      double u[4] = {0, 0.7, 0, 0}, r[1] = {}, a[2] = {}, w[3] = {}, b[1] = {}, of_classes[2] = {},
+      const RnnUnits units{kind, 0.5};
+      double u[8] = {0, 0, 0.7, 0.6}, r[2] = {}, a[4] = {}, w[6] = {}, b[1] = {}, of_classes[2] = {},
              of_words[3] = {};
-      double su[4] = {}, sr[1] = {}, sa[2] = {}, sw[3] = {}, sb[1] = {}, sc[2] = {}, so[3] = {};
-      const RnnWeights<double> weights{{u, 4, 1, 1}, {r, 1, 1, 1}, {a, 2, 1, 1}, {w, 3, 1, 1}, b,
+      double su[8] = {}, sr[2] = {}, sa[4] = {}, sw[3] = {}, sb[1] = {}, sc[2] = {}, so[3] = {};
+      const RnnWeights<double> weights{{u, 4, 2, 2}, {r, 1, 2, 2}, {a, 2, 2, 2}, {w, 3, 2, 2}, b,
                                        of_classes,   of_words};
-      const RnnWeights<double> sums{{su, 4, 1, 1}, {sr, 1, 1, 1}, {sa, 2, 1, 1}, {sw, 3, 1, 1}, sb, sc, so};
+      const RnnWeights<double> sums{{su, 4, 2, 2}, {sr, 1, 2, 2}, {sa, 2, 2, 2}, {sw, 3, 1, 1}, sb, sc, so};
       const WordClassing classing{class_begin, 2, place_of, class_of};
-      const RnnTraining training{kind, 2, 3, false, rate, rate, 15};
-      const double s = f(kind, 0.7);
+      const RnnTraining training{units, 2, 3, false, rate, rate, 15};
+      const double s = f(kind, 0.7), m = 0.3, length = std::sqrt((s * s + m * m) / 2);
       CHECK_NEAR(rnn_train<double>({ids, 1, 1, 2}, classing, weights, sums, training, isa, 2), std::log(0.25),
                  1e-15);
-      const double expected_a[] = {-rate, rate}, expected_w[] = {0, -rate, rate};
+      const double sign[] = {-1, 1};
       for (int i = 0; i < 2; ++i) {
-        CHECK_NEAR(a[i], expected_a[i], 1e-15);
-        CHECK_NEAR(of_classes[i], expected_a[i], 1e-15);
-        CHECK_NEAR(sa[i], s * s / 4, 1e-15);
+        CHECK_NEAR(a[2 * i], sign[i] * rate, 1e-15);
+        CHECK_NEAR(a[2 * i + 1], sign[i] * rate, 1e-15);
+        CHECK_NEAR(of_classes[i], sign[i] * rate, 1e-15);
+        CHECK_NEAR(sa[2 * i], s * s / 4, 1e-15);
+        CHECK_NEAR(sa[2 * i + 1], m * m / 4, 1e-15);
+        CHECK_NEAR(w[2 + 2 * i], sign[i] * rate * s / length, 1e-15);
+        CHECK_NEAR(w[3 + 2 * i], sign[i] * rate * m / length, 1e-15);
+        CHECK_NEAR(of_words[1 + i], sign[i] * rate, 1e-15);
       }
-      for (int i = 0; i < 3; ++i) {
-        CHECK_NEAR(w[i], expected_w[i], 1e-15);
-        CHECK_NEAR(of_words[i], expected_w[i], 1e-15);
-      }
-      CHECK_EQUAL(u[1], 0.7);  // no error reached it
-      // The word again: its class is ahead by 2 rate s + 2 rate, and so is it within.
+      CHECK_EQUAL(w[0], 0.0);  // a class of one word has nothing to learn
+      CHECK_EQUAL(u[2], 0.7);  // and no error reached this
+      CHECK_EQUAL(u[3], 0.6);
+      // The word again: its class is ahead by 2 rate (s + m + 1), and it within by 2 rate (length' + 1).
       const int64_t offsets[] = {0, 1};
-      const RnnWeights<const double> read{{u, 4, 1, 1}, {r, 1, 1, 1}, {a, 2, 1, 1}, {w, 3, 1, 1}, b,
+      const RnnWeights<const double> read{{u, 4, 2, 2}, {r, 1, 2, 2}, {a, 2, 2, 2}, {w, 3, 2, 2}, b,
                                           of_classes,   of_words};
       double found = 0;
-      rnn_score<double>(ids, offsets, 1, 1, classing, read, kind, &found, isa, 1);
-      CHECK_NEAR(found, -2 * std::log1p(std::exp(-2 * rate * (s + 1))), 1e-14);
+      rnn_score<double>(ids, offsets, 1, 1, classing, read, units, &found, isa, 1);
+      const double of_class = 2 * rate * (s + m + 1), of_word = 2 * rate * ((s * s + m * m) / length + 1);
+      CHECK_NEAR(found, -std::log1p(std::exp(-of_class)) - std::log1p(std::exp(-of_word)), 1e-14);
     }
   }
 }

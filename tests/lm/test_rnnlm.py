@@ -35,12 +35,14 @@ def sentences(n=300, seed=0):
 
 
 def make(**parameters):
-    return RNNLM(**{"n_components": 10, "epochs": 6, "held_out": 0.1, "random_state": 0, **parameters})
+    return RNNLM(
+        **{"n_components": 10, "epochs": 6, "held_out": 0.1, "random_state": 0, "learning_rate": 0.2, **parameters}
+    )
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return make(epochs=20).fit(sentences())
+    return make(epochs=20, n_slow=4).fit(sentences())
 
 
 class TestLearning:
@@ -102,6 +104,21 @@ class TestLearning:
         assert len(model.classes_) == 5
         assert all((of[a] == of[b]) == (classes.get(a) == classes.get(b)) for a in WORDS for b in WORDS)
 
+    def test_slow_units_know_what_a_sentence_is_about(self):
+        """A word among the first twelve, wherever it is, decides the last."""
+        rng = np.random.default_rng(0)
+
+        def sentence(kind):
+            words = [f"x{i}" for i in rng.integers(0, 9, 12)]
+            words[rng.integers(0, 12)] = "ab"[kind]
+            return " ".join([*words, "pq"[kind]])
+
+        text = [sentence(int(k)) for k in rng.integers(0, 2, 600)]
+        new = [sentence(int(k)) for k in rng.integers(0, 2, 200)]
+        given = {"n_streams": 8, "epochs": 12, "patience": None, "n_steps": 14}
+        fast, slow = (make(n_components=6, n_slow=n, **given).fit(text) for n in (0, 6))
+        assert slow.perplexity(new) < 0.99 * fast.perplexity(new)
+
     def test_across_sentences(self):
         """Sentences alternate: with its state the network can know what the last one was."""
         text = ["a a", "b b"] * 400
@@ -116,7 +133,7 @@ class TestAnswers:
         weights = {name: getattr(fitted, f"{name}_").astype(float) for name in reference_names()}
         for words in (["w1", "w2", "w3"], [], ["new", "w4"]):
             ids = [*fitted.vocabulary_.ids(words), 2]
-            expected = reference.score(weights, fitted.class_begin_, fitted.place_of_, "sigmoid", ids, 1)
+            expected = reference.score(weights, fitted.class_begin_, fitted.place_of_, "sigmoid", ids, 1, 0.9)
             found = fitted.score_words(words)
             np.testing.assert_allclose([f.log_prob for f in found], expected / np.log(10), atol=1e-5)
             assert [f.word for f in found] == [*words, "</s>"]
@@ -208,7 +225,15 @@ class TestFits:
 
     @pytest.mark.parametrize(
         "other",
-        [{"n_components": 11}, {"epochs": 7}, {"learning_rate": 0.3}, {"held_out": None}, {"classes": {"w1": 0}}],
+        [
+            {"n_components": 11},
+            {"epochs": 7},
+            {"learning_rate": 0.3},
+            {"n_slow": 2},
+            {"decay": 0.8},
+            {"held_out": None},
+            {"classes": {"w1": 0}},
+        ],
     )
     def test_checkpoint_of_another_fit(self, tmp_path, other):
         path = tmp_path / "state"
@@ -271,6 +296,8 @@ class TestBadInput:
             ("classes", [1, 2], TypeError),
             ("min_count", 0, ValueError),
             ("activation", "softplus", ValueError),
+            ("n_slow", -1, ValueError),
+            ("decay", 1.5, ValueError),
             ("epochs", 0, ValueError),
             ("epochs", np.inf, ValueError),
             ("learning_rate", -1, ValueError),

@@ -13,7 +13,7 @@ from semproj.lm._network import ARRAYS, frequency_classes, given_classes, of_ker
 from tests.reference import rnnlm as reference
 from tests.support import same_bits
 
-N_WORDS, UNITS = 23, 5
+N_WORDS, UNITS, SLOW, DECAY = 23, 5, 3, 0.7
 ACTIVATIONS = ["sigmoid", "tanh", "relu"]
 
 
@@ -31,10 +31,11 @@ def classing():
     return given_classes(rng.integers(0, 6, N_WORDS))
 
 
-def network(activation="sigmoid", dtype=np.float64, seed=3, units=UNITS):
-    arrays = starting_arrays(np.arange(N_WORDS)[::-1] + 1, classing(), units, activation, seed)
+def network(activation="sigmoid", dtype=np.float64, seed=3, units=UNITS, slow=SLOW):
+    arrays = starting_arrays(np.arange(N_WORDS)[::-1] + 1, classing(), units, activation, seed, slow)
     rng = np.random.default_rng(seed)
     arrays["hidden_bias"] += rng.standard_normal(units).astype(np.float32) / 3
+    arrays["recurrent"][:, units:] = rng.standard_normal((units, slow))
     return {name: array.astype(dtype) for name, array in arrays.items()}
 
 
@@ -48,6 +49,7 @@ def train(ids, weights, sums, activation="sigmoid", n_threads=1, **given):
             of_kernel(sums.__getitem__),
             classing().of_kernel(),
             activation,
+            DECAY,
             reference.BEGIN,
             reference.END,
             first_rate=first,
@@ -60,22 +62,30 @@ def train(ids, weights, sums, activation="sigmoid", n_threads=1, **given):
 def score(ids, starts, weights, activation="sigmoid", first=reference.BEGIN, n_threads=1):
     with single_threaded_blas():
         return _core.rnn_score(
-            ids, starts, of_kernel(weights.__getitem__), classing().of_kernel(), activation, first, n_threads
+            ids,
+            starts,
+            of_kernel(weights.__getitem__),
+            classing().of_kernel(),
+            activation,
+            DECAY,
+            first,
+            n_threads,
         )
 
 
 class TestTraining:
     @pytest.mark.parametrize("activation", ACTIVATIONS)
     @pytest.mark.parametrize("across", [False, True])
+    @pytest.mark.parametrize("slow", [0, SLOW])
     @pytest.mark.parametrize(("n_streams", "n_steps", "n"), [(1, 7, 40), (3, 4, 50), (5, 1, 31), (40, 3, 29)])
-    def test_is_the_references(self, activation, across, n_streams, n_steps, n):
-        ours, theirs = network(activation), network(activation)
+    def test_is_the_references(self, activation, across, slow, n_streams, n_steps, n):
+        ours, theirs = network(activation, slow=slow), network(activation, slow=slow)
         our_sums, their_sums = starting_sums(ours), starting_sums(theirs)
         given = {"n_streams": n_streams, "n_steps": n_steps, "across_sentences": across}
         options = {**given, "rates": (0.3, 0.1), "clip": 0.2}
         places = classing().place_of
         expected = reference.train(
-            theirs, their_sums, classing().class_begin, places, activation, text(n), **options
+            theirs, their_sums, classing().class_begin, places, activation, text(n), decay=DECAY, **options
         )
         assert train(text(n), ours, our_sums, activation, **options) == pytest.approx(expected, rel=1e-12)
         for name in ARRAYS:
@@ -153,7 +163,7 @@ class TestScores:
         found = score(ids, starts, weights, activation, first)
         places, begins = classing().place_of, classing().class_begin
         for begin, end in pairwise(starts):
-            expected = reference.score(weights, begins, places, activation, ids[begin:end].tolist(), first)
+            expected = reference.score(weights, begins, places, activation, ids[begin:end].tolist(), first, DECAY)
             np.testing.assert_allclose(found[begin:end], expected, rtol=1e-11, atol=1e-13)
 
     def test_sum_to_one(self):
@@ -207,7 +217,7 @@ class TestBadArguments:
             with pytest.raises((ValueError, TypeError), match=what):
                 train(text(9), {**weights, name: change(weights[name])}, sums)
         with pytest.raises(ValueError, match="sums: wrong shape"):
-            train(text(9), weights, {**sums, "input": np.ones((N_WORDS, 2))})
+            train(text(9), weights, {**sums, "input": np.ones((N_WORDS, 4))})
         with pytest.raises(ValueError, match="ids: out of range"):
             train(np.array([N_WORDS], np.int32), weights, sums)
         with pytest.raises(ValueError, match="ids: a word without a place"):

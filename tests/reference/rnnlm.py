@@ -1,7 +1,7 @@
 """A recurrent language model, token by token. Equations as section 3.3 of Zweig and others 2012 has them.
 
 x(t) = [w(t), s(t-1)],  s(t) = f(u x(t)),  y(t) = g(v s(t)): here u is U and R, v is A for classes and W for the
-words of a class, and every layer has a bias.
+words of a class, and every layer has a bias. Slow units, the last of a state: Mikolov and others 2015.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ def log_softmax(x: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum())
 
 
-def next_state(w: dict, activation: str, word: int, state: np.ndarray) -> np.ndarray:
-    return ACTIVATIONS[activation][0](w["input"][word] + w["recurrent"] @ state + w["hidden_bias"])
+def next_state(w: dict, activation: str, word: int, state: np.ndarray, decay: float = 0.0) -> np.ndarray:
+    h = len(w["recurrent"])
+    units = ACTIVATIONS[activation][0](w["input"][word, :h] + w["recurrent"] @ state + w["hidden_bias"])
+    return np.concatenate([units, decay * state[h:] + (1 - decay) * w["input"][word, h:]])
 
 
 def word_log_probs(w: dict, begins: np.ndarray, state: np.ndarray) -> np.ndarray:
@@ -38,12 +40,18 @@ def word_log_probs(w: dict, begins: np.ndarray, state: np.ndarray) -> np.ndarray
 
 
 def score(
-    w: dict, begins: np.ndarray, places: np.ndarray, activation: str, ids: list[int], first: int
+    w: dict,
+    begins: np.ndarray,
+    places: np.ndarray,
+    activation: str,
+    ids: list[int],
+    first: int,
+    decay: float = 0.0,
 ) -> np.ndarray:
     """Natural logarithms of the probabilities of a sentence's words."""
-    state, found, before = np.zeros(len(w["recurrent"])), [], first
+    state, found, before = np.zeros(w["recurrent"].shape[1]), [], first
     for word in ids:
-        state = next_state(w, activation, before, state)
+        state = next_state(w, activation, before, state, decay)
         found.append(word_log_probs(w, begins, state)[places[word]])
         before = word
     return np.array(found)
@@ -68,11 +76,12 @@ def train(
     across_sentences: bool,
     rates: tuple[float, float],
     clip: float,
+    decay: float = 0.0,
 ) -> float:
     """Change weights and sums block by block; returns the sum of log-probabilities before each change."""
     streams, length = streams_of(ids, n_streams), -(-len(ids) // n_streams)
     h, total = len(w["recurrent"]), 0.0
-    states = np.zeros((n_streams, h))
+    states = np.zeros((n_streams, w["recurrent"].shape[1]))
     n_blocks = -(-length // n_steps)
     for block in range(n_blocks):
         rate = rates[0] + (rates[1] - rates[0]) * block / n_blocks
@@ -93,16 +102,28 @@ def train(
                 before,
                 across_sentences,
                 clip,
+                decay,
             )
         for name, g in gradient.items():
-            by_row = sums[name].shape != g.shape
-            sums[name] += (g**2).mean(axis=1, keepdims=True) if by_row else g**2
-            w[name] -= rate * np.divide(g, np.sqrt(sums[name]), out=np.zeros_like(g), where=g != 0)
+            for part, columns in _parts_of(sums[name], g, h):
+                of = g[..., columns]
+                sums[name][..., part] += (
+                    of**2 if of.shape == sums[name][..., part].shape else (of**2).mean(-1, keepdims=True)
+                )
+                roots = np.sqrt(sums[name][..., part])
+                w[name][..., columns] -= rate * np.divide(of, roots, out=np.zeros_like(of), where=of != 0)
     return total
 
 
+def _parts_of(sums: np.ndarray, g: np.ndarray, h: int) -> list[tuple[slice, slice]]:
+    """Which sums are of which columns: fast and slow units have one each, or elements, or a row."""
+    if sums.shape == g.shape or sums.shape[-1] == 1:
+        return [(slice(None), slice(None))]
+    return [(slice(0, 1), slice(0, h)), (slice(1, 2), slice(h, None))]
+
+
 def _one_stream(
-    w, gradient, begins, places, activation, stream, steps, states, number, before, across_sentences, clip
+    w, gradient, begins, places, activation, stream, steps, states, number, before, across_sentences, clip, decay
 ) -> float:
     slope, total, past = ACTIVATIONS[activation][1], 0.0, []
     for t in steps:
@@ -111,8 +132,9 @@ def _one_stream(
         carried = not (t == 0 or (starts and not across_sentences))
         previous = states[number] * carried
         word = BEGIN if starts else last
-        states[number] = next_state(w, activation, word, previous)
+        states[number] = next_state(w, activation, word, previous, decay)
         past.append((word, previous, carried, states[number].copy(), places[stream[t]]))
+    h = len(w["recurrent"])
     later, carries = np.zeros(states.shape[1]), False
     for word, previous, carried, state, place in reversed(past):
         c = int(np.searchsorted(begins, place, side="right")) - 1
@@ -129,10 +151,11 @@ def _one_stream(
         gradient["word_bias"][b:e] += word_error
         error = w["classes"].T @ class_error + w["words"][b:e].T @ word_error
         if carries:
-            error = error + w["recurrent"].T @ later
-        later = np.clip(error * slope(state), -clip, clip)
-        gradient["recurrent"] += np.outer(later, previous)
-        gradient["hidden_bias"] += later
-        gradient["input"][word] += later
+            error = error + w["recurrent"].T @ later[:h]
+            error[h:] += decay * later[h:]
+        later = np.concatenate([np.clip(error[:h] * slope(state[:h]), -clip, clip), error[h:]])
+        gradient["recurrent"] += np.outer(later[:h], previous)
+        gradient["hidden_bias"] += later[:h]
+        gradient["input"][word] += np.concatenate([later[:h], (1 - decay) * later[h:]])
         carries = carried
     return total

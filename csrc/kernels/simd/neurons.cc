@@ -144,6 +144,11 @@ void add(T* x, const T* y, int64_t n) {
 }
 
 template <class T>
+void add_scaled(T* x, const T* y, T factor, int64_t n) {
+  along<T>(n, [&](int64_t c, int64_t l) { put<T>(x + c, l, at(x + c, l) + factor * at(y + c, l)); });
+}
+
+template <class T>
 void adagrad(T* w, const T* g, T* sums, int64_t n, T rate) {
   along<T>(n, [&](int64_t c, int64_t l) {
     const Vec<T> gradient = at(g + c, l);
@@ -178,6 +183,7 @@ NeuronTable<T> neuron_table() {
           .softmax = &softmax<T>,
           .log_share = &log_share<T>,
           .add = &add<T>,
+          .add_scaled = &add_scaled<T>,
           .adagrad = &adagrad<T>,
           .adagrad_row = &adagrad_row<T>};
 }

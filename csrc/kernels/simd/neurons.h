@@ -21,6 +21,8 @@ struct NeuronTable {
   double (*log_share)(const T* x, int64_t n, int64_t target);
   // x += y
   void (*add)(T* x, const T* y, int64_t n);
+  // x += factor y
+  void (*add_scaled)(T* x, const T* y, T factor, int64_t n);
   // One step of Adagrad: sums += g^2, w -= rate g / sqrt(sums). Where sums are 0, so is the step.
   void (*adagrad)(T* w, const T* g, T* sums, int64_t n, T rate);
   // The same with one sum for the row: that of the mean of g^2.

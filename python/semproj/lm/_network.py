@@ -23,6 +23,7 @@ WHOLE = (
 # How large the recurrent matrix and the words' rows begin. A sigmoid's slope is a quarter at most.
 _RECURRENT = {"sigmoid": 3.0, "tanh": 1.0, "relu": 0.7}
 _INPUT = {"sigmoid": 0.5, "tanh": 0.1, "relu": 0.1}
+_SLOW_INPUT = 0.5
 _FIRST_SUM = 0.1  # of Adagrad: about the squared gradient of a word that is met once
 
 
@@ -66,7 +67,7 @@ def _placed(order: Array, classes: Array, n_words: int) -> Classing:
 
 
 def starting_arrays(
-    counts: Array, classing: Classing, n_components: int, activation: str, key: int
+    counts: Array, classing: Classing, n_components: int, activation: str, key: int, n_slow: int = 0
 ) -> dict[str, Array]:
     """Biases as the words' frequencies have it, matrices at random."""
     rng = np.random.default_rng([key, 1])
@@ -75,17 +76,18 @@ def starting_arrays(
     mass[classing.place_of[known]] = np.maximum(counts[known], 0.5)
     of_class = np.add.reduceat(mass, classing.class_begin[:-1])
 
-    def draw(rows: int, size: float) -> Array:
-        drawn: Array = rng.standard_normal((rows, n_components), np.float32)
-        drawn *= np.float32(size)
+    def draw(rows: int, size: float, of_slow: float) -> Array:
+        drawn: Array = rng.standard_normal((rows, n_components + n_slow), np.float32)
+        drawn[:, :n_components] *= np.float32(size)
+        drawn[:, n_components:] *= np.float32(of_slow)
         return drawn
 
     root = 1 / np.sqrt(n_components)
     return {
-        "input": draw(len(counts), _INPUT[activation]),
-        "recurrent": draw(n_components, _RECURRENT[activation] * root),
-        "classes": draw(len(of_class), root),
-        "words": draw(len(mass), root),
+        "input": draw(len(counts), _INPUT[activation], _SLOW_INPUT),
+        "recurrent": draw(n_components, _RECURRENT[activation] * root, 0.0),
+        "classes": draw(len(of_class), root, root),
+        "words": draw(len(mass), root, root),
         "hidden_bias": np.zeros(n_components, np.float32),
         "class_bias": np.log(of_class / of_class.sum()).astype(np.float32),
         "word_bias": np.log(mass / np.repeat(of_class, np.diff(classing.class_begin))).astype(np.float32),
@@ -93,11 +95,13 @@ def starting_arrays(
 
 
 def starting_sums(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """What Adagrad has of each array before it begins: of the large ones a number for each row."""
-    return {
-        name: np.full(array.shape if name in WHOLE else (len(array), 1), _FIRST_SUM, array.dtype)
-        for name, array in arrays.items()
+    """What Adagrad has of each array before it begins: of large ones a number for each row, and kind of unit."""
+    units, width = arrays["recurrent"].shape
+    columns = {"input": 2 if width > units else 1, "words": 1}
+    shapes = {
+        name: (len(array), columns[name]) if name in columns else array.shape for name, array in arrays.items()
     }
+    return {name: np.full(shapes[name], _FIRST_SUM, array.dtype) for name, array in arrays.items()}
 
 
 def of_kernel(arrays: Callable[[str], Array]) -> Any:

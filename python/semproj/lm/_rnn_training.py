@@ -46,9 +46,18 @@ class RnnSweeps(Sweeps):
 
     def identity(self) -> dict[str, Any]:
         model = self._model
-        names = ("n_components", "n_classes", "min_count", "activation", "n_steps", "n_streams", "sweep_words")
+        names = (
+            "n_components",
+            "n_slow",
+            "n_classes",
+            "min_count",
+            "activation",
+            "n_steps",
+            "n_streams",
+            "sweep_words",
+        )
         identity = {name: getattr(model, name) for name in (*names, "across_sentences")}
-        identity |= {name: float(getattr(model, name)) for name in ("learning_rate", "clip", "epochs")}
+        identity |= {name: float(getattr(model, name)) for name in ("learning_rate", "clip", "decay", "epochs")}
         identity["held_out"] = model.held_out if self._given is None else self._given.identity()
         identity["classes"] = None if model.classes is None else checksum(self._given_classes(self._raw.words))
         text = self._raw.text
@@ -57,7 +66,7 @@ class RnnSweeps(Sweeps):
 
     def memory(self) -> int:
         """Rows of words and what a block of the text takes, twice: as they are, and as they were best."""
-        h, n_words = int(self._model.n_components), len(self._raw.words)
+        h, n_words = int(self._model.n_components) + int(self._model.n_slow), len(self._raw.words)
         streams = self._model.n_streams or _MOST_STREAMS
         return 4 * h * (4 * n_words + 4 * h + 6 * int(streams) * int(self._model.n_steps))
 
@@ -71,7 +80,9 @@ class RnnSweeps(Sweeps):
         self._held = self._given.text(self.vocabulary) if self._given is not None else text.take(held)
         counts = np.bincount(self._text.ids, minlength=len(self.vocabulary))
         self.classing = self._classing(counts)
-        self._arrays = starting_arrays(counts, self.classing, int(model.n_components), model.activation, self._key)
+        self._arrays = starting_arrays(
+            counts, self.classing, int(model.n_components), model.activation, self._key, int(model.n_slow)
+        )
         self._sums = starting_sums(self._arrays)
         self._best = {name: array.copy() for name, array in self._arrays.items()}
         self._objective = self._best_objective = np.inf
@@ -132,6 +143,7 @@ class RnnSweeps(Sweeps):
                 of_kernel(self._sums.__getitem__),
                 self._classes,
                 model.activation,
+                float(model.decay),
                 BEGIN_ID,
                 END_ID,
                 int(streams),
@@ -172,6 +184,7 @@ class RnnSweeps(Sweeps):
                 of_kernel(self._arrays.__getitem__),
                 self._classes,
                 self._model.activation,
+                float(self._model.decay),
                 BEGIN_ID,
                 self._n_threads,
             )
@@ -198,7 +211,9 @@ class RnnSweeps(Sweeps):
         arrays["input_"][END_ID] = arrays["input_"][BEGIN_ID]  # an end within a text begins a sentence
         begin, place_of, class_of = (a.copy() if going_on else a for a in self.classing)
         fitted = {**arrays, "class_begin_": begin, "place_of_": place_of, "class_of_": class_of}
-        return fitted | {"vocabulary_": self.vocabulary, "activation_": self._model.activation}, self._objective
+        return fitted | {"vocabulary_": self.vocabulary, "activation_": self._model.activation} | {
+            "decay_": float(self._model.decay)
+        }, self._objective
 
 
 def _bytes_of(words: list[str]) -> Array:

@@ -43,6 +43,11 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     ----------
     n_components : int, default 256
         Units of the hidden layer.
+    n_slow : int, default 0
+        More units, that are averages of what words so far have for them, recent ones more: they remember what a
+        sentence is about. With 0 it is Mikolov's network of 2010.
+    decay : float, default 0.9
+        What the next word leaves of such an average.
     n_classes : int or None
         Classes of words, by frequency. None: about the square root of the number of words, which is fastest.
     classes : mapping from words to integers, or None
@@ -52,7 +57,7 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     activation : {"sigmoid", "tanh", "relu"}, default "sigmoid"
     epochs : float, default 5
         How often training goes through the text. The learning rate falls evenly, to a fiftieth.
-    learning_rate : float, default 0.2
+    learning_rate : float, default 0.4
     n_streams : int or None
         So many places of the text are read side by side. None: 128, or fewer for texts below 256,000 words.
     n_steps : int, default 20
@@ -103,10 +108,10 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
 
     _arrays = layouts(
         input_="f4 ids k",
-        recurrent_="f4 k k",
+        recurrent_="f4 units k",
         classes_="f4 classes k",
         words_="f4 words k",
-        hidden_bias_="f4 k",
+        hidden_bias_="f4 units",
         class_bias_="f4 classes",
         word_bias_="f4 words",
         class_begin_="i8 ends",
@@ -114,28 +119,32 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         class_of_="i4 ids",
         objective_="f8 sweeps",
     )
-    _scalars = layouts_numbers(n_iter_="sweeps", activation_=str)
+    _scalars = layouts_numbers(n_iter_="sweeps", activation_=str, decay_=float)
     _parts = ("vocabulary_",)
 
     vocabulary_: Vocabulary
     input_: Array
+    recurrent_: Array
     classes_: Array
     words_: Array
     class_begin_: Array
     place_of_: Array
     class_of_: Array
     activation_: str
+    decay_: float
 
     def __init__(
         self,
         n_components: int = 256,
         *,
+        n_slow: int = 0,
+        decay: float = 0.9,
         n_classes: int | None = None,
         classes: Any = None,
         min_count: int = 1,
         activation: str = "sigmoid",
         epochs: float = 5.0,
-        learning_rate: float = 0.2,
+        learning_rate: float = 0.4,
         n_streams: int | None = None,
         n_steps: int = 20,
         clip: float = 15.0,
@@ -152,6 +161,7 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.n_slow, self.decay = n_slow, decay
         self.n_components, self.n_classes, self.classes = n_components, n_classes, classes
         self.min_count, self.activation, self.epochs = min_count, activation, epochs
         self.learning_rate, self.n_streams, self.n_steps, self.clip = learning_rate, n_streams, n_steps, clip
@@ -192,6 +202,8 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1, high=2**20)
+        check_integer(self.n_slow, "n_slow", low=0, high=2**20)
+        check_real(self.decay, "decay", low=0, high=1)
         if self.n_classes is not None:
             check_integer(self.n_classes, "n_classes", low=1)
         if self.classes is not None and not hasattr(self.classes, "get"):
@@ -246,6 +258,7 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
                 of_kernel(lambda name: getattr(self, f"{name}_")),
                 Classing(self.class_begin_, self.place_of_, self.class_of_).of_kernel(),
                 self.activation_,
+                self.decay_,
                 BEGIN_ID if bos else UNKNOWN_ID,
                 n_threads,
             )
@@ -261,6 +274,9 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
 
     def _restored(self) -> None:
         check_choice(self.activation_, "activation", ACTIVATIONS)
+        check_real(self.decay_, "decay", low=0, high=1)
+        if self.recurrent_.shape[0] > self.recurrent_.shape[1]:
+            raise ValueError("recurrent: expected at least as many columns as rows")
         if len(self.vocabulary_) != len(self.input_):
             raise ValueError("vocabulary: expected as many words as the network has rows of input")
         places = np.sort(self.place_of_)
