@@ -204,7 +204,7 @@ class TestFits:
         (tmp_path / "a.txt").write_text("\n".join(sentences()[:100]) + "\n")
         with lzma.open(tmp_path / "b.xz", "wt") as file:
             file.write("\r\n".join(sentences()[100:]))
-        assert_same_fit(make().fit_files([tmp_path / "a.txt", str(tmp_path / "b.xz")]), whole)
+        assert_same_fit(make().fit(files=[tmp_path / "a.txt", str(tmp_path / "b.xz")]), whole)
 
     @pytest.mark.parametrize("after", [1, 3])
     def test_goes_on_bit_for_bit(self, tmp_path, after):
@@ -342,12 +342,17 @@ class TestBadInput:
 
     def test_files(self, tmp_path):
         with pytest.raises(FileNotFoundError):
-            make().fit_files([tmp_path / "none"])
+            make().fit(files=tmp_path / "none")
         (tmp_path / "bad").write_bytes(b"a b\n\xff\n")
         with pytest.raises(ValueError, match="bad, line 2"):
-            make().fit_files([tmp_path / "bad"])
-        with pytest.raises(TypeError, match="paths: expected a list"):
-            make().fit_files("name")
+            make().fit(files=[tmp_path / "bad"])
+        with pytest.raises(TypeError, match="files: expected paths"):
+            make().fit(files=3)
+        for given in ({}, {"sentences": ["a"], "files": []}):
+            with pytest.raises(ValueError, match="sentences: expected sentences, or files="):
+                make().fit(**given)
+        with pytest.raises(ValueError, match="sentences: expected at least one"):
+            make().fit(files=[])
 
     def test_not_fitted(self):
         for ask in (RNNLM().score, RNNLM().score_words):

@@ -49,6 +49,7 @@ def _pass(options: Options, units: int) -> Workload:
                 of_kernel(kept.__getitem__),
                 classing.of_kernel(),
                 "tanh",
+                0.0,  # of slow units, which are none
                 torch_rnn.BEGIN,
                 torch_rnn.END,
                 n_streams=streams,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .._common.files import PathLike
 from .._common.fitting import check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts
 from .._common.layouts import numbers as layouts_numbers
@@ -171,22 +171,26 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
-    def fit(self, sentences: Iterable[Sentence], y: Any = None) -> RNNLM:
+    def fit(
+        self,
+        sentences: Iterable[Sentence] | None = None,
+        y: Any = None,
+        *,
+        files: PathLike | Iterable[PathLike] | None = None,
+    ) -> RNNLM:
         """Train on sentences.
 
         Parameters
         ----------
         sentences : iterable of str or of lists of str
             A str is cut at white space. ``<s>`` and ``</s>`` come of themselves and must not be in them.
+        files : path-like or iterable of path-likes
+            Instead: UTF-8 text with one sentence a line; ``.gz`` and ``.xz`` are unpacked while reading.
         """
         self._check_parameters()
-        return self._fit(read_sentences(sentences))
-
-    @keeps_previous_fit
-    def fit_files(self, paths: Iterable[str | os.PathLike[str]]) -> RNNLM:
-        """Train on files with a sentence a line; ``.gz`` and ``.xz`` are unpacked."""
-        self._check_parameters()
-        return self._fit(read_files(paths))
+        if (sentences is None) == (files is None):
+            raise ValueError("sentences: expected sentences, or files=, and not both")
+        return self._fit(read_sentences(sentences) if files is None else read_files(files))
 
     def _fit(self, raw: RawText) -> RNNLM:
         if len(raw.text) == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -58,11 +59,12 @@ def read_sentences(sentences: Any, name: str = "sentences") -> RawText:
     )
 
 
-def read_files(paths: Iterable[PathLike], name: str = "paths") -> RawText:
+def read_files(files: PathLike | Iterable[PathLike]) -> RawText:
     """The same, of files with a sentence a line."""
-    if isinstance(paths, (str, bytes)) or not isinstance(paths, Iterable):
-        raise TypeError(f"{name}: expected a list of paths, got {type(paths).__name__}")
-    return _number((line.split() for path in paths for _, line in numbered_lines(path)), name)
+    paths = [files] if isinstance(files, (str, os.PathLike)) else files
+    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
+        raise TypeError(f"files: expected paths, got {type(files).__name__}")
+    return _number((split_words(line) for path in paths for _, line in numbered_lines(path)), "files")
 
 
 def _number(sentences: Iterator[list[str]], name: str) -> RawText:
