@@ -18,6 +18,8 @@ PYBIND11_MODULE(_core, m) {
   register_windows(m);
   register_spgemm(m);
   register_alignment(m);
+  register_ngram_tables(m);
+  register_ngram_model(m);
   register_bptf_graph(m);
   register_bptf(m);
   register_plsa(m);
