@@ -219,6 +219,7 @@ py::tuple take_order(NGramArrays& arrays, size_t order) {
 
 void register_ngram(py::module_& m) {
   py::register_local_exception_translator(&translate);
+  py::register_exception<CorpusError>(m, "CorpusError", PyExc_ValueError);
   py::class_<NGramSink>(m, "NGramSink");
   py::class_<NGramArrays, NGramSink>(m, "NGramArrays")
       .def(py::init<>())
