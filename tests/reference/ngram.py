@@ -234,3 +234,50 @@ def share_out(probs: dict[Gram, float], words: Sequence[str], left: float) -> No
     takers = [word for word in words if (word,) not in probs] or list(words)
     for word in takers:
         probs[(word,)] = probs.get((word,), 0.0) + left / len(takers)
+
+
+# ARPA files.
+
+
+def read_arpa(path: object) -> tuple[dict[Gram, float], dict[Gram, float]]:
+    """The logarithms of probabilities and of back-offs, of a file that has nothing wrong with it."""
+    log_probs: dict[Gram, float] = {}
+    log_backoffs: dict[Gram, float] = {}
+    counts: dict[int, int] = {}
+    order = 0
+    with open(str(path), encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            line = line.rstrip("\n")
+            if line.startswith("ngram "):
+                n, _, number = line.removeprefix("ngram ").partition("=")
+                counts[int(n)] = int(number)
+            elif line.startswith("\\") and line.endswith("-grams:"):
+                order = int(line[1 : line.index("-")])
+            elif order and "\t" in line:
+                log_prob, words, *log_backoff = line.split("\t")
+                gram = tuple(words.split(" "))
+                if len(gram) != order or gram in log_probs:
+                    raise ValueError(f"{line!r} among {order}-grams, or there twice")
+                log_probs[gram] = float(log_prob)
+                if log_backoff:
+                    log_backoffs[gram] = float(log_backoff[0])
+    found = Counter(map(len, log_probs))
+    if found != counts:
+        raise ValueError(f"the header says {counts}, and there are {found}")
+    return log_probs, log_backoffs
+
+
+def write_arpa(model: BackoffModel, path: object) -> None:
+    """With all digits of a double."""
+    grams = {(BEGIN,): -99.0, **model.log_probs}
+    with open(str(path), "w", encoding="utf-8", newline="\n") as file:
+        file.write("\\data\\\n")
+        for n in range(1, model.order + 1):
+            file.write(f"ngram {n}={sum(len(gram) == n for gram in grams)}\n")
+        for n in range(1, model.order + 1):
+            file.write(f"\n\\{n}-grams:\n")
+            for gram, log_prob in grams.items():
+                if len(gram) == n:
+                    tail = f"\t{model.log_backoffs.get(gram, 0.0)!r}" if n < model.order else ""
+                    file.write(f"{log_prob!r}\t{' '.join(gram)}{tail}\n")
+        file.write("\n\\end\\\n")
