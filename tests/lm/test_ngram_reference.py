@@ -98,7 +98,7 @@ def test_every_order(smoothing, order, tmp_path):
         assert not expected.fell_back
     model = fitted(text, order, smoothing)
     assert_same_model(model, expected, tmp_path / "model.arpa")
-    others = zipf_text(40, seed=1) + [[], ["never"], ["w0", "never", "w0", "w1"], ["<unk>", "w0"]]
+    others = [*zipf_text(40, seed=1), [], ["never"], ["w0", "never", "w0", "w1"], ["<unk>", "w0"]]
     for sentence in others:
         assert_same_scores(model, expected, sentence)
     found = model.scores(others)
