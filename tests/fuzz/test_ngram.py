@@ -129,11 +129,14 @@ def test_damaged_arpa_files(fuzz, tmp_path):
         else:
             raw = "\n".join(spoilt_lines(rng, raw.decode().split("\n"))).encode()
         path.write_bytes(raw)
+        message = ""
         try:
             model = NGramLM.from_arpa(path)
         except ValueError as error:
-            assert "line" in str(error), error
-            assert str(path) in str(error), error
+            message = str(error)
+        if message:
+            assert "line" in message, message
+            assert str(path) in message, message
             return
         scores = model.scores(text)
         assert not np.isnan(scores).any()
