@@ -262,7 +262,7 @@ def read_arpa(path: object) -> tuple[dict[Gram, float], dict[Gram, float]]:
                 if log_backoff:
                     log_backoffs[gram] = float(log_backoff[0])
     found = Counter(map(len, log_probs))
-    if found != counts:
+    if found != Counter(counts):
         raise ValueError(f"the header says {counts}, and there are {found}")
     return log_probs, log_backoffs
 
