@@ -6,6 +6,7 @@ import gzip
 import lzma
 import re
 import resource
+from pathlib import Path
 
 import pytest
 
@@ -174,20 +175,49 @@ def test_what_is_allowed(arpa, text):
     )
 
 
-def test_n_grams_whose_parts_were_cut(arpa):
-    """SRILM leaves out bigrams whose trigrams stay: what remains counts, what is not there has no back-off."""
-    text = GOOD.replace("ngram 2=4", "ngram 2=4\nngram 3=3").replace(
-        "\\end\\", "\\3-grams:\n-0.11\t<s> b b\n-0.12\ta a a\n-0.13\tb a b\n\n\\end\\"
-    )
-    arpa.write_text(text)
-    log_probs, log_backoffs = reference.read_arpa(arpa)
+def with_trigrams(*grams: str) -> str:
+    text = GOOD.replace("ngram 2=4", f"ngram 2=4\nngram 3={len(grams)}")
+    lines = "\n".join(f"-0.{number + 11}\t{gram}" for number, gram in enumerate(grams))
+    return text.replace("\\end\\", f"\\3-grams:\n{lines}\n\n\\end\\")
+
+
+SENTENCES = ["b b", "b b b a", "a a a a", "a a a b", "b a b", "a b b b", "a b a b zzz b b", "a", ""]
+
+
+def assert_as_it_reads(model: NGramLM, path: Path) -> None:
+    """What stands in the file counts, what does not has no back-off."""
+    log_probs, log_backoffs = reference.read_arpa(path)
     plain = reference.BackoffModel(3, ["<unk>", "</s>", "a", "b"], log_probs, log_backoffs)
-    model = NGramLM.from_arpa(arpa)
-    for sentence in ["b b", "b b b a", "a a a a", "a a a b", "b a b", "a b a b zzz b b", ""]:
+    for sentence in SENTENCES:
         for bos in (True, False):
             expected = plain.score_words(sentence.split(), bos=bos)
             found = model.score_words(sentence, bos=bos)
             assert [each.log_prob for each in found] == pytest.approx(expected, abs=1e-6), sentence
+
+
+def test_without_the_ends_of_n_grams(arpa):
+    """SRILM cuts bigrams on which trigrams end. So does kenlm answer."""
+    arpa.write_text(with_trigrams("<s> a a", "a b b", "b a b"))
+    model = NGramLM.from_arpa(arpa)
+    assert_as_it_reads(model, arpa)
+    peer = pytest.importorskip("kenlm").Model(str(arpa))
+    for sentence in SENTENCES:
+        expected = [log_prob for log_prob, _, _ in peer.full_scores(sentence)]
+        assert [each.log_prob for each in model.score_words(sentence)] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("gram", ["<s> b b", "a a a", "b b </s>"])
+def test_without_the_beginnings_of_n_grams(arpa, gram):
+    """kenlm does not take such files."""
+    arpa.write_text(with_trigrams("a b a", gram))
+    try:
+        model = NGramLM.from_arpa(arpa)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert_as_it_reads(model, arpa)
+        return
+    assert "line 21" in message, message
 
 
 @pytest.mark.parametrize("word", ["<unk>", "<s>", "</s>"])
