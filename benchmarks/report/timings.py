@@ -50,6 +50,10 @@ TITLES = {
     "cplsa_sweep_t100": "CPLSA, one sweep, 10,000 pairs, T=100",
     "cplsa_sweep_t1000": "CPLSA, one sweep, 10,000 pairs, T=1000",
     "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
+    "train_order3": "n-gram model, modified Kneser-Ney of order 3, 40 million words",
+    "train_order5": "n-gram model, modified Kneser-Ney of order 5, 40 million words",
+    "score_batch": "n-gram model of order 3, sentences in one call",
+    "score_single": "n-gram model of order 3, a sentence a call",
 }
 
 # The README's choice, with two threads each

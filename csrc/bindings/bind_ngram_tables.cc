@@ -149,7 +149,6 @@ void register_ngram_tables(py::module_& m) {
       .def_readonly("tables", &NGramTables::tables)
       .def_readonly("counts", &NGramTables::counts)
       .def_readonly("codebooks", &NGramTables::codebooks);
-  py::class_<NGramSink>(m, "NGramSink");
   py::class_<NGramBuilder, NGramSink>(m, "NGramBuilder");
   py::class_<TableBuilder>(m, "NGramTableBuilder")
       .def(py::init<int, std::optional<py::array>>(), py::arg("n_threads"), py::arg("codebooks") = py::none())

@@ -118,6 +118,7 @@ void register_config(py::module_& m);
 void register_cplsa(py::module_& m);
 void register_csr(py::module_& m);
 void register_index(py::module_& m);
+void register_ngram(py::module_& m);
 void register_ngram_model(py::module_& m);
 void register_ngram_tables(py::module_& m);
 void register_plsa(py::module_& m);
