@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "bindings/bindings.h"
 #include "bindings/ngram_tables.h"
@@ -46,9 +47,11 @@ std::vector<Codebook> codebooks_of(const py::array& codes) {
 // What takes n-grams, for those who have them.
 class TableBuilder {
  public:
-  TableBuilder(int n_threads, const std::optional<py::array>& codebooks)
+  TableBuilder(int n_threads, const std::optional<py::array>& codebooks, int64_t memory,
+               const std::string& temp_dir)
       : codes_(codebooks ? *codebooks : py::array_t<float>(0)),
-        builder_({n_threads, codebooks ? codebooks_of(*codebooks) : std::vector<Codebook>()}) {}
+        builder_(
+            {n_threads, codebooks ? codebooks_of(*codebooks) : std::vector<Codebook>(), memory, temp_dir}) {}
 
   TableBuilder(const TableBuilder&) = delete;
   TableBuilder& operator=(const TableBuilder&) = delete;
@@ -88,7 +91,8 @@ class TableBuilder {
 
 class ArpaSession {
  public:
-  explicit ArpaSession(int n_threads) : builder_(n_threads, std::nullopt), reader_(&builder_.builder()) {}
+  explicit ArpaSession(int n_threads)
+      : builder_(n_threads, std::nullopt, 0, {}), reader_(&builder_.builder()) {}
 
   void feed(const py::bytes& bytes) {
     const std::string_view view(PyBytes_AS_STRING(bytes.ptr()),
@@ -151,7 +155,8 @@ void register_ngram_tables(py::module_& m) {
       .def_readonly("codebooks", &NGramTables::codebooks);
   py::class_<NGramBuilder, NGramSink>(m, "NGramBuilder");
   py::class_<TableBuilder>(m, "NGramTableBuilder")
-      .def(py::init<int, std::optional<py::array>>(), py::arg("n_threads"), py::arg("codebooks") = py::none())
+      .def(py::init<int, std::optional<py::array>, int64_t, std::string>(), py::arg("n_threads"),
+           py::arg("codebooks") = py::none(), py::arg("memory") = 0, py::arg("temp_dir") = "")
       .def("sink", &TableBuilder::builder, py::return_value_policy::reference_internal)
       .def(
           "take",

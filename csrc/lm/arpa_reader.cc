@@ -80,7 +80,7 @@ void ArpaReader::finish() {
     ++line_;
     read_line(rest_);
   }
-  if (part_ == Part::before) throw std::invalid_argument("has no line \\data\\, so it is not an ARPA file");
+  if (part_ == Part::before) fail("the file ends without a line \\data\\, so it is not an ARPA file");
   if (part_ != Part::after) fail("the file ends without \\end\\: it is truncated");
   sink_->end();
 }

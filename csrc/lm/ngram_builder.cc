@@ -9,6 +9,7 @@
 
 #include "core/parallel.h"
 #include "lm/ngram_model.h"
+#include "lm/ngram_spill.h"
 
 namespace semproj::lm {
 namespace {
@@ -42,12 +43,24 @@ int bits_for(int64_t n) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(n, 1) - 1))));
 }
 
+NGramBuilder::NGramBuilder(BuilderOptions options) : options_(std::move(options)) {}
+NGramBuilder::~NGramBuilder() = default;
+
 void NGramBuilder::begin(std::span<const int64_t> counts_by_order) {
   rows_ = std::vector<Rows>(counts_by_order.size());
   if (rows_.empty() || max_order() > kMaxOrder) throw std::invalid_argument("order: expected 1 to 6");
   built_ = {};
   layouts_.clear();
   n_words_ = counts_by_order[0];
+  spill_.reset();
+  double bytes = 0;  // of n-grams, their contexts and order, and of tables
+  for (int order = 2; order <= max_order(); ++order) {
+    bytes += static_cast<double>(counts_by_order[static_cast<size_t>(order) - 1]) * (4 * order + 8 + 16 + 16);
+  }
+  if (options_.memory > 0 && bytes > static_cast<double>(options_.memory)) {
+    spill_ = std::make_unique<NGramSpill>(options_.memory, options_.folder, counts_by_order);
+    return;
+  }
   for (int order = 1; order <= max_order(); ++order) {
     const auto n = static_cast<size_t>(std::min(counts_by_order[static_cast<size_t>(order) - 1], kReserved));
     Rows& rows = rows_[static_cast<size_t>(order) - 1];
@@ -59,6 +72,10 @@ void NGramBuilder::begin(std::span<const int64_t> counts_by_order) {
 
 void NGramBuilder::add(int order, int64_t n, const uint32_t* words, const float* log_prob,
                        const float* log_backoff) {
+  if (spill_) {
+    spill_->add(order, n, words, log_prob, log_backoff);
+    return;
+  }
   Rows& rows = rows_[static_cast<size_t>(order) - 1];
   if (order == 1) {
     for (int64_t i = 0; i < n; ++i) {
@@ -82,6 +99,11 @@ void NGramBuilder::add(int order, int64_t n, const uint32_t* words, const float*
 }
 
 void NGramBuilder::end() {
+  if (spill_) {
+    built_ = spill_->end();
+    spill_.reset();
+    return;
+  }
   Rows& first = rows_[0];
   if (first.size() != n_words_) throw std::invalid_argument("unigrams: expected as many as were announced");
   built_.unigrams.resize(2 * static_cast<size_t>(n_words_));

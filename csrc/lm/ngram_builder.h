@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "lm/gram_table.h"
@@ -26,6 +28,8 @@ struct Codebook {
 struct BuilderOptions {
   int n_threads = 1;
   std::vector<Codebook> codebooks = {};  // from order 2 up; none: float32
+  int64_t memory = 0;                    // bytes; above, n-grams go to files. 0: no limit
+  std::string folder = {};               // of these files
 };
 
 struct BuiltTable {
@@ -52,9 +56,12 @@ class DuplicateNGram : public std::invalid_argument {
 
 int bits_for(int64_t n);  // of a number below n, at least 1
 
+class NGramSpill;
+
 class NGramBuilder : public NGramSink {
  public:
-  explicit NGramBuilder(BuilderOptions options) : options_(std::move(options)) {}
+  explicit NGramBuilder(BuilderOptions options);
+  ~NGramBuilder() override;
 
   NGramBuilder(const NGramBuilder&) = delete;
   NGramBuilder& operator=(const NGramBuilder&) = delete;
@@ -94,6 +101,7 @@ class NGramBuilder : public NGramSink {
   int64_t n_words_ = 0;
   BuiltModel built_;
   std::vector<GramLayout> layouts_;
+  std::unique_ptr<NGramSpill> spill_;  // if there is a limit, and it is too low
 };
 
 }  // namespace semproj::lm
