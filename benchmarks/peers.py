@@ -38,7 +38,8 @@ def available(module: str) -> Any | None:
 
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
-    optional = ("gensim", "cca_zoo", "faiss", "implicit", "torch", "pyttb", "tensorly", "smurff", "tomotopy")
+    dense, counts = ("cca_zoo", "faiss", "torch"), ("gensim", "implicit", "tomotopy", "kenlm")
+    optional = (*dense, *counts, "pyttb", "tensorly", "smurff")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")

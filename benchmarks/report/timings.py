@@ -52,6 +52,10 @@ TITLES = {
     "rnn_h256": "RNNLM, one pass over 76,800 words of 60,000, 256 units",
     "rnn_h512": "RNNLM, the same with 512 units",
     "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
+    "train_order3": "n-gram model, modified Kneser-Ney of order 3, 40 million words",
+    "train_order5": "n-gram model, modified Kneser-Ney of order 5, 40 million words",
+    "score_batch": "n-gram model of order 3, sentences in one call",
+    "score_single": "n-gram model of order 3, a sentence a call",
 }
 
 # The README's choice, with two threads each

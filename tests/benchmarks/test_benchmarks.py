@@ -69,6 +69,7 @@ SUITES = {
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "implicitals": (["implicitals_fit"], set(), True),
     "rnn": (["rnn_h8"], set(), True),
+    "lm": (["train_order3", "train_order5", "score_batch", "score_single"], set(), True),  # kenlm is no dependency
     "s2net": (["s2net_logistic_gradient", "s2net_softmax_gradient", "s2net_epoch"], set(), True),
     "wtmf": (
         [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ._model import LanguageModel, WordScore
+from ._ngram import NGramLM
 from ._rnnlm import RNNLM
+from ._training import DiscountWarning
 from ._vocabulary import Vocabulary
 
-__all__ = ["RNNLM", "LanguageModel", "Vocabulary", "WordScore"]
+__all__ = ["RNNLM", "DiscountWarning", "LanguageModel", "NGramLM", "Vocabulary", "WordScore"]

@@ -1,0 +1,279 @@
+"""From sentences, or files of them, to the n-grams of a model: which words there are, what counts, who is told."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import tempfile
+import time
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .. import _core
+from .._common.base import progress_bar
+from .._common.config import log
+from .._common.files import PathLike, _open_binary
+from .._common.resources import half_of_memory, resolve_threads
+from .._common.types import Array
+from .._common.validation import check_choice, check_integer
+from ._model import as_sentences
+from ._vocabulary import BEGIN, END, SPECIAL
+
+MAX_ORDER = 6
+_LEAST_MEMORY = 1 << 20
+_BLOCK = 1 << 22  # bytes of a file, or characters of sentences, that are taken at a time
+_BOM = b"\xef\xbb\xbf"
+
+
+class DiscountWarning(UserWarning):
+    """The counts of counts of a text, which may be small or unusual, give no discount of their own."""
+
+
+class Settings(NamedTuple):
+    """The parameters of a training, checked."""
+
+    order: int
+    smoothing: str
+    min_counts: list[int]
+    katz_k: int
+    min_count: int
+    max_words: int
+    vocabulary: list[str] | None
+    markers: str
+    max_memory: int
+    temp_dir: str
+    n_threads: int
+    progress: bool
+
+
+class Trained(NamedTuple):
+    """What a training found beside the n-grams: words and where they begin, counts, discounts."""
+
+    text: Array
+    offsets: Array
+    word_counts: Array
+    ngram_counts: list[int]
+    discounts: list[list[float]]
+    fallen_back: list[int]
+    n_words: int
+    n_sentences: int
+
+
+def check_settings(model: Any) -> Settings:
+    """The parameters of an `NGramLM`."""
+    order = check_integer(model.order, "order", low=1, high=MAX_ORDER)
+    check_choice(model.smoothing, "smoothing", ("kneser_ney", "good_turing"))
+    check_choice(model.markers, "markers", ("error", "unknown"))
+    max_words = -1 if model.max_words is None else check_integer(model.max_words, "max_words", low=1)
+    if model.max_memory is None:
+        memory = max(half_of_memory(), _LEAST_MEMORY)
+    else:
+        memory = check_integer(model.max_memory, "max_memory", low=_LEAST_MEMORY)
+    vocabulary = None if model.vocabulary is None else _checked_words(model.vocabulary)
+    min_count = check_integer(model.min_count, "min_count", low=1)
+    if vocabulary is not None and min_count > 1:
+        raise ValueError(f"min_count: chooses words, but vocabulary has them; expected 1, got {min_count}")
+    return Settings(
+        order,
+        model.smoothing,
+        _checked_min_counts(model.min_counts, order),
+        check_integer(model.katz_k, "katz_k", low=1, high=60),
+        min_count,
+        max_words,
+        vocabulary,
+        model.markers,
+        memory,
+        _checked_folder(model.temp_dir),
+        resolve_threads(model.n_threads),
+        bool(model.progress),
+    )
+
+
+def _checked_min_counts(min_counts: Any, order: int) -> list[int]:
+    """One for each order: the last goes on for higher ones."""
+    if min_counts is None:
+        return [1] * order
+    if isinstance(min_counts, (str, bytes)) or not isinstance(min_counts, Sequence):
+        raise TypeError(f"min_counts: expected a sequence of integers, got {min_counts!r}")
+    if not 1 <= len(min_counts) <= order:
+        raise ValueError(f"min_counts: expected 1 to {order} of them, one an order, got {len(min_counts)}")
+    found = [check_integer(each, f"min_counts[{i}]", low=1) for i, each in enumerate(min_counts)]
+    if found[0] != 1:
+        raise ValueError(f"min_counts[0]: expected 1, got {found[0]}; min_count leaves out words")
+    for i, (before, here) in enumerate(zip(found, found[1:], strict=False), start=1):
+        if here < before:
+            raise ValueError(f"min_counts[{i}]: expected at least {before}, as for the order below, got {here}")
+    return found + found[-1:] * (order - len(found))
+
+
+def _checked_words(vocabulary: Any) -> list[str]:
+    if isinstance(vocabulary, (str, bytes)) or not isinstance(vocabulary, Iterable):
+        raise TypeError(f"vocabulary: expected an iterable of words, got {type(vocabulary).__name__}")
+    words = list(vocabulary)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"vocabulary: expected str, got {type(word).__name__}")
+        try:
+            is_word = len(word.encode().split()) == 1 and word.strip(" \t\n\r\v\f") == word
+        except UnicodeEncodeError:
+            is_word = False
+        if not is_word:
+            raise ValueError(f"vocabulary: expected words without white space, got {word!r}")
+    known = [word for word in words if word not in SPECIAL]
+    if len(set(known)) < len(known):
+        twice = next(word for i, word in enumerate(known) if word in known[:i])
+        raise ValueError(f"vocabulary: {twice!r} comes twice")
+    return known
+
+
+def _checked_folder(folder: Any) -> str:
+    if folder is None:
+        return tempfile.gettempdir()
+    if not isinstance(folder, (str, os.PathLike)):
+        raise TypeError(f"temp_dir: expected a path or None, got {folder!r}")
+    path = os.fsdecode(folder)
+    if not os.path.isdir(path):
+        raise FileNotFoundError(f"temp_dir: expected a folder, got {path!r}")
+    return path
+
+
+def train(settings: Settings, sentences: Any, files: Any, sink: _core.NGramSink) -> Trained:
+    """Hand all n-grams of a model to a sink. The text is read once."""
+    if (sentences is None) == (files is None):
+        raise ValueError("sentences: expected sentences, or files=, and not both")
+    start = time.monotonic()
+    training = _core.NGramTraining(
+        settings.order,
+        settings.smoothing == "kneser_ney",
+        settings.katz_k,
+        settings.min_counts,
+        settings.markers == "unknown",
+        settings.max_memory,
+        settings.temp_dir,
+        settings.n_threads,
+    )
+    with progress_bar(settings.progress, "NGramLM", None, "word", unit_scale=True) as bar:
+
+        def begin(step: str) -> None:
+            speed = training.n_words / max(time.monotonic() - start, 1e-9)
+            bar.set_postfix(step=step, words_per_second=f"{speed:.3g}")
+            log.debug("NGramLM: %s, %d words, %.3g words a second", step, training.n_words, speed)
+
+        chosen = _read(training, settings, sentences, files, bar)
+        begin("sort")
+        training.sort()
+        begin("count")
+        training.count()
+        for order in range(1, settings.order + 1):
+            begin(f"order {order}")
+            training.smooth(order, sink)
+        begin("last order")
+        training.finish(sink)
+        begin("done")
+    return Trained(
+        chosen.text,
+        chosen.offsets,
+        chosen.counts,
+        training.counts,
+        training.discounts,
+        training.fallen_back,
+        training.n_words,
+        training.n_sentences,
+    )
+
+
+def warn_of_discounts(smoothing: str, fallen_back: Sequence[int], stacklevel: int) -> None:
+    """Say for which orders something else was taken."""
+    if not fallen_back:
+        return
+    orders = ", ".join(map(str, fallen_back))
+    taken = "0.5, 1 and 1.5 are taken" if smoothing == "kneser_ney" else "some counts are left as they are"
+    what = f"sentences: the counts give no discounts for n-grams of order {orders}, as those of small texts"
+    warnings.warn(f"{what}; {taken} (see discounts_)", DiscountWarning, stacklevel=stacklevel + 1)
+
+
+def _read(training: _core.NGramTraining, settings: Settings, sentences: Any, files: Any, bar: Any) -> Any:
+    block = max(min(_BLOCK, settings.max_memory // 64), 1 << 12)
+    paths = None if files is None else _checked_files(files)
+    with _located(paths):
+        steps = _add_sentences(training, sentences, block) if paths is None else _add_files(training, paths, block)
+        known = 0
+        for _ in steps:
+            bar.update(training.n_words - known)
+            known = training.n_words
+        training.end_text()
+        bar.update(training.n_words - known)
+        if training.n_words == 0:
+            raise ValueError(f"{'sentences' if files is None else 'files'}: expected at least one word")
+        return training.choose(settings.min_count, settings.max_words, settings.vocabulary)
+
+
+def _add_sentences(training: _core.NGramTraining, sentences: Any, block: int) -> Iterator[None]:
+    iterator = iter(as_sentences(sentences))
+    while batch := _core.take_batch(iterator, block, block // 16):
+        training.add_sentences(batch)
+        yield
+
+
+def _checked_files(files: Any) -> list[PathLike]:
+    paths = [files] if isinstance(files, (str, os.PathLike)) else files
+    if isinstance(paths, (bytes, Mapping)) or not isinstance(paths, Iterable):
+        raise TypeError(f"files: expected paths, got {type(files).__name__}")
+    paths = list(paths)
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"files: expected paths, got {type(path).__name__}")
+    if not paths:
+        raise ValueError("files: expected at least one")
+    return paths
+
+
+def _add_files(training: _core.NGramTraining, paths: list[PathLike], block: int) -> Iterator[None]:
+    buffer = bytearray(block)
+    whole = memoryview(buffer)
+    for path in paths:
+        with _open_binary(path) as file:
+            last, is_first = b"\n", True
+            while n := _read_into(file, whole, path):
+                begin = len(_BOM) if is_first and bytes(whole[: len(_BOM)]) == _BOM else 0
+                is_first = False
+                training.add_bytes(whole[begin:n])
+                last = bytes(whole[n - 1 : n])
+                yield
+        if last != b"\n":
+            training.add_bytes(b"\n")
+
+
+def _read_into(file: Any, buffer: memoryview, path: PathLike) -> int:
+    try:
+        return int(file.readinto(buffer))
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"{path}: the file is damaged: {error}") from error
+
+
+@contextmanager
+def _located(paths: list[PathLike] | None) -> Iterator[None]:
+    """Say in which line of which file it is what a text must not have: looked for only then."""
+    try:
+        yield
+    except _core.CorpusError as error:
+        for path in paths or ():
+            with _open_binary(path) as file:
+                for number, line in enumerate(file, 1):
+                    if (what := _wrong_in(line, str(error))) is not None:
+                        raise ValueError(f"{path}, line {number}: {what}") from None
+        raise ValueError(str(error)) from None
+
+
+def _wrong_in(line: bytes, message: str) -> str | None:
+    """What is wrong with a line, if it is what the message is about."""
+    try:
+        words = line.decode("utf-8-sig").encode().split()
+    except UnicodeDecodeError as error:
+        return f"not valid UTF-8 ({error})" if "UTF-8" in message else None
+    is_there = any(marker in words for marker in (BEGIN.encode(), END.encode()))
+    return message.partition(": ")[2] if is_there and "UTF-8" not in message else None
