@@ -118,6 +118,7 @@ void register_config(py::module_& m);
 void register_cplsa(py::module_& m);
 void register_csr(py::module_& m);
 void register_index(py::module_& m);
+void register_modelm(py::module_& m);
 void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);
@@ -130,6 +131,7 @@ void register_text(py::module_& m);
 void register_windows(py::module_& m);
 void register_tucker(py::module_& m);
 void register_weight(py::module_& m);
+void register_word_classes(py::module_& m);
 void register_wordbyword(py::module_& m);
 
 }  // namespace semproj::bindings

@@ -24,5 +24,7 @@ PYBIND11_MODULE(_core, m) {
   register_cplsa(m);
   register_s2net(m);
   register_tucker(m);
+  register_word_classes(m);
+  register_modelm(m);
   register_wordbyword(m);
 }
