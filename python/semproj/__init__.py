@@ -6,7 +6,7 @@ estimators.
 
 from __future__ import annotations
 
-from . import alignment, kernels, metrics, retrieval, tasks
+from . import alignment, kernels, lm, metrics, retrieval, tasks
 from ._common.config import show_config
 from ._common.persistence import load
 from ._common.rows import RowsWarning
@@ -83,6 +83,7 @@ __all__ = [
     "effective_sample_size",
     "kernels",
     "learn_metric",
+    "lm",
     "load",
     "metrics",
     "preference_triples",
