@@ -21,11 +21,11 @@ lm::WordPairs pairs_of(const py::array& starts, const py::array& ids, int64_t n_
 }
 
 lm::ExchangeSweep exchange(const lm::WordPairs& pairs, const py::array& classes, int64_t n_classes,
-                           int64_t n_free, int64_t first, int n_threads) {
+                           int64_t n_free, int n_threads) {
   int32_t* numbers = class_numbers(classes, pairs, n_classes);
-  if (n_free < 0 || n_free > n_classes || first < 0) throw py::value_error("n_free: out of range");
+  if (n_free < 0 || n_free > n_classes) throw py::value_error("n_free: out of range");
   const ReleaseGil release;
-  return lm::exchange_words(pairs, numbers, n_classes, n_free, first, n_threads);
+  return lm::exchange_words(pairs, numbers, n_classes, n_free, n_threads);
 }
 
 double log_likelihood(const lm::WordPairs& pairs, const py::array& classes, int64_t n_classes) {
@@ -44,7 +44,7 @@ void register_word_classes(py::module_& m) {
   m.def("count_word_pairs", &pairs_of, py::arg("starts"), py::arg("ids"), py::arg("n_words"),
         py::arg("boundary"), py::arg("n_threads"));
   m.def("exchange_words", &exchange, py::arg("pairs"), py::arg("classes"), py::arg("n_classes"),
-        py::arg("n_free"), py::arg("first"), py::arg("n_threads"));
+        py::arg("n_free"), py::arg("n_threads"));
   m.def("class_log_likelihood", &log_likelihood, py::arg("pairs"), py::arg("classes"), py::arg("n_classes"));
 }
 

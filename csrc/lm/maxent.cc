@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/parallel.h"
 
@@ -190,10 +191,20 @@ class Walk {
 
 constexpr int64_t kGrain = 1 << 16;  // features in a task
 
-}  // namespace
+// Sums block by block, and those of blocks in order.
+template <class Term>
+double sum_of(int64_t n, int n_threads, const Term& term) {
+  std::vector<double> parts(static_cast<size_t>(block_count(n, kGrain)));
+  parallel_for(static_cast<int64_t>(parts.size()), n_threads, [&](int64_t task, int) {
+    const Block block = block_at(n, kGrain, task);
+    double sum = 0;
+    for (int64_t i = block.begin; i < block.end; ++i) sum += term(i);
+    parts[static_cast<size_t>(task)] = sum;
+  });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
 
-double improved_weight(double weight, double count, double expected, const Penalty& penalty, double share) {
-  // At l = 0 the derivative of the bound is count - expected exp(share (0 - weight)).
+double improved(double weight, double count, double expected, const Penalty& penalty, double share) {
   const double at_zero = count - expected * std::exp(-share * weight);
   if (std::abs(at_zero) <= penalty.alpha) return 0.0;
   const double sign = at_zero > 0 ? 1.0 : -1.0, start = at_zero - sign * penalty.alpha;
@@ -201,6 +212,41 @@ double improved_weight(double weight, double count, double expected, const Penal
     const double e = expected * std::exp(share * (x - weight));
     return ValueSlope{count - sign * penalty.alpha - e - x / penalty.variance,
                       -share * e - 1 / penalty.variance};
+  });
+}
+
+template <class Count>
+void improve(double* weights, double* reached, const double* expected, const Count* counts, int64_t n,
+             const Penalty& penalty, const Improvement& how, int n_threads) {
+  parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
+    const Block block = block_at(n, kGrain, task);
+    Patience patience;
+    for (int64_t f = block.begin; f < block.end; ++f) {
+      const double to = improved(weights[f], static_cast<double>(counts[f]), std::max(expected[f], 0.0),
+                                 penalty, how.share);
+      const double further = how.momentum == 0 ? to : to + how.momentum * (to - reached[f]);
+      weights[f] = further * to > 0 ? further : 0.0;
+      reached[f] = to;
+      patience.spend(100);
+    }
+  });
+}
+
+}  // namespace
+
+void improve_weights(double* weights, double* reached, const double* expected, const int64_t* counts,
+                     int64_t n, const Penalty& penalty, const Improvement& how, int n_threads) {
+  improve(weights, reached, expected, counts, n, penalty, how, n_threads);
+}
+
+void improve_weights(double* weights, double* reached, const double* expected, const int32_t* counts,
+                     int64_t n, const Penalty& penalty, const Improvement& how, int n_threads) {
+  improve(weights, reached, expected, counts, n, penalty, how, n_threads);
+}
+
+double penalty_of(const double* weights, int64_t n, const Penalty& penalty, int n_threads) {
+  return sum_of(n, n_threads, [&](int64_t f) {
+    return penalty.alpha * std::abs(weights[f]) + weights[f] * weights[f] / (2 * penalty.variance);
   });
 }
 
@@ -237,17 +283,9 @@ double sweep_forest(const HistoryForest& forest, const ForestWeights& w, const P
     log_likelihood -= log_z[t];
   }
   const auto dot = [&](const double* weights, const auto& counts) {
-    const auto n = static_cast<int64_t>(counts.size());
-    std::vector<double> parts(static_cast<size_t>(block_count(n, kGrain)));
-    parallel_for(static_cast<int64_t>(parts.size()), n_threads, [&](int64_t task, int) {
-      const Block block = block_at(n, kGrain, task);
-      double sum = 0;
-      for (int64_t f = block.begin; f < block.end; ++f) {
-        sum += weights[f] * static_cast<double>(counts[static_cast<size_t>(f)]);
-      }
-      parts[static_cast<size_t>(task)] = sum;
+    log_likelihood += sum_of(static_cast<int64_t>(counts.size()), n_threads, [&](int64_t f) {
+      return weights[f] * static_cast<double>(counts[static_cast<size_t>(f)]);
     });
-    for (const double part : parts) log_likelihood += part;
   };
   dot(w.weights[0], forest.label_counts);
   for (size_t d = 0; d < n_levels; ++d) dot(w.weights[d + 1], forest.levels[d].counts);

@@ -39,8 +39,22 @@ struct ForestWeights {
 double sweep_forest(const HistoryForest& forest, const ForestWeights& w, const Penalty& penalty, bool solve,
                     int n_threads);
 
-// The weight l that maximises (count - expected) d - expected (exp(d) - 1 - d) - penalties of l, d = l -
-// before: a lower bound of F, the others being as they are, divided by `share` of what else changes.
-double improved_weight(double weight, double count, double expected, const Penalty& penalty, double share);
+// How the weights of a level above the leaves are improved. For each feature the bound
+//   O d - E (exp(share d) - 1) / share - penalties of l,   d = l - before,
+// is maximised. It is a bound of F when one of `share` levels changes; a step may go further than that.
+struct Improvement {
+  double share;
+  double momentum;  // how far to go on, beyond the maximum, in the direction from the one of the last sweep
+};
+
+// `reached` are those maxima: the last ones come in, unless momentum is 0, and those of this sweep go out. A
+// weight that momentum would take to the other side of 0 becomes 0.
+void improve_weights(double* weights, double* reached, const double* expected, const int64_t* counts,
+                     int64_t n, const Penalty& penalty, const Improvement& how, int n_threads);
+void improve_weights(double* weights, double* reached, const double* expected, const int32_t* counts,
+                     int64_t n, const Penalty& penalty, const Improvement& how, int n_threads);
+
+// alpha sum_f |l_f| + sum_f l_f^2 / (2 variance).
+double penalty_of(const double* weights, int64_t n, const Penalty& penalty, int n_threads);
 
 }  // namespace semproj::lm

@@ -119,12 +119,12 @@ class Exchange {
     for (size_t w = 0; w < n_words(); ++w) ++members_[static_cast<size_t>(classes[w])];
   }
 
-  ExchangeSweep sweep(int64_t first) {
+  ExchangeSweep sweep() {
     int64_t moves = 0;
     const auto n = static_cast<int64_t>(n_words());
-    for (int64_t begin = first; begin < n;) {
+    for (int64_t begin = 0; begin < n;) {
       // Frequent words, which change much for the others, are taken almost one by one.
-      const int64_t size = std::clamp<int64_t>((begin - first) / 8, 1, kMostInBatch);
+      const int64_t size = std::clamp<int64_t>(begin / 8, 1, kMostInBatch);
       const int64_t end = std::min(begin + size, n);
       wanted_.assign(static_cast<size_t>(end - begin), 0);
       parallel_for(block_count(end - begin, kTask), n_threads_, [&](int64_t task, int worker) {
@@ -196,7 +196,7 @@ class Exchange {
   // in.
   int32_t best_class(int64_t w, Surroundings& word) const {
     const int32_t own = classes_[w];
-    if (members_[static_cast<size_t>(own)] == 1) return own;
+    if (own >= n_free_ || members_[static_cast<size_t>(own)] == 1) return own;
     look_around(w, word);
     double* gains = word.gains.data();
     std::fill(gains, gains + n_free_, 0.0);
@@ -271,8 +271,8 @@ double words_entropy(const WordPairs& pairs) {
 }  // namespace
 
 ExchangeSweep exchange_words(const WordPairs& pairs, int32_t* classes, int64_t n_classes, int64_t n_free,
-                             int64_t first, int n_threads) {
-  ExchangeSweep found = Exchange(pairs, classes, n_classes, n_free, n_threads).sweep(first);
+                             int n_threads) {
+  ExchangeSweep found = Exchange(pairs, classes, n_classes, n_free, n_threads).sweep();
   found.log_likelihood += words_entropy(pairs);
   return found;
 }

@@ -26,10 +26,10 @@ struct ExchangeSweep {
   double log_likelihood;  // natural, of all pairs
 };
 
-// `classes` has a number below n_classes for each word. Words from `first` on are moved, in their order, to
-// classes below n_free; the last word of a class stays in it.
+// `classes` has a number below n_classes for each word. Words of classes below n_free are moved, in their
+// order, among these; the last word of a class stays in it.
 ExchangeSweep exchange_words(const WordPairs& pairs, int32_t* classes, int64_t n_classes, int64_t n_free,
-                             int64_t first, int n_threads);
+                             int n_threads);
 
 // F of classes as they are.
 double class_log_likelihood(const WordPairs& pairs, const int32_t* classes, int64_t n_classes);

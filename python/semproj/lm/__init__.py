@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ._classes import WordClasses
 from ._model import LanguageModel, WordScore
+from ._modelm import ModelM
 from ._vocabulary import Vocabulary
 
-__all__ = ["LanguageModel", "Vocabulary", "WordScore"]
+__all__ = ["LanguageModel", "ModelM", "Vocabulary", "WordClasses", "WordScore"]
