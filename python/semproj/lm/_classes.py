@@ -15,15 +15,16 @@ from .._common.checkpoint import check_state, seed_identity
 from .._common.files import PathLike
 from .._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts, numbers
-from .._common.persistence import Persistent, checksum
+from .._common.persistence import Persistent, checksum, saveable
 from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_integer, keeps_previous_fit, seed_key
 from ._model import as_sentences
-from ._sentences import Sentences, lines_of, number_words
+from ._reading import Sentences, lines_of, number_words
 from ._vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Sentence, Vocabulary
 
 
+@saveable
 class WordClasses(Persistent, BaseEstimator):  # type: ignore[misc]
     """Word classes that make the class bigram model of a text as likely as they can.
 
@@ -59,8 +60,8 @@ class WordClasses(Persistent, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The same bits for any number of threads. A sweep costs about a step for each pair of a different word with one of
-    its neighbors, and ``n_classes`` for each class that is beside a word. Memory: 4 bytes a token while pairs are
+    The same bits for any number of threads. A sweep costs about a step for each different pair of
+    neighbors, and ``n_classes`` for each class that is beside a word. Memory: 4 bytes a token while pairs are
     counted, 16 for each different pair, ``16 n_classes ** 2``.
 
     References
@@ -139,7 +140,13 @@ class WordClasses(Persistent, BaseEstimator):  # type: ignore[misc]
     def class_of(self, word: str) -> int:
         """The class of a word; of one that is not known, that of ``<unk>``."""
         check_is_fitted(self, "classes_")
-        return int(self.classes_[self.vocabulary_[word]])
+        number: int = self.vocabulary_[word]
+        return int(self.classes_[number])
+
+    def get(self, word: str, default: int | None = None) -> int | None:
+        """The class of a word, or `default` if it is not known: for models that take a mapping."""
+        check_is_fitted(self, "classes_")
+        return int(self.classes_[self.vocabulary_[word]]) if word in self.vocabulary_ else default
 
     def words_of(self, number: int) -> list[str]:
         """The words of a class, by falling count."""

@@ -15,19 +15,20 @@ from .. import _core
 from .._common.files import PathLike
 from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts, numbers
-from .._common.persistence import Persistent
+from .._common.persistence import Persistent, saveable
 from .._common.resources import resolve_threads
 from .._common.validation import check_integer, check_positive, check_real, keeps_previous_fit
 from ._classes import WordClasses
 from ._model import LanguageModel, SentenceSums, WordScores, as_sentences
 from ._modelm_training import ModelMSweeps
-from ._sentences import Sentences, lines_of, number_words
+from ._reading import Sentences, lines_of, number_words
 from ._vocabulary import UNKNOWN_ID, Sentence, Vocabulary, split_words
 
 _BATCH = 1 << 14  # sentences that are scored at a time
 _TRIES = ("class_contexts", "word_contexts", "contexts")
 
 
+@saveable
 class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     """Model M, a class-based exponential n-gram model (Chen 2009).
 

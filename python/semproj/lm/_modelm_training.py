@@ -1,11 +1,14 @@
 """Sweeps that fit the two exponential models of a Model M.
 
 Weights of leaves, the longest contexts, are solved by the kernel, given the others (csrc/lm/maxent.h). So a sweep
-is a step for the others, with the leaves profiled out. Each weight goes to the maximum of a bound that needs only how
-often the model expects its feature: that is iterative scaling, with its soft threshold. On top of that comes
-momentum, as Nesterov has it: on 2.6 million words 20 sweeps come as far as 100 without. Where the objective falls,
-the sweep is done again without momentum and with shorter steps. Beside it were tried, with the same cost of a sweep:
-one level at a time (slower), Anderson acceleration with five vectors (as fast, for ten times the memory).
+is a step for the others, with the leaves profiled out. Each weight goes to the maximum of a bound that needs only
+how often the model expects its feature: that is iterative scaling, with its soft threshold. On top of that comes
+momentum, as Nesterov has it. Where the objective falls, the sweep is done again without momentum and with shorter
+steps from then on.
+
+Beside it were tried, at the same cost of a sweep, on 2.6 million words: steps for all levels without momentum (after
+16 sweeps where this is after 7), one level after the other (no better), and Anderson acceleration with five vectors
+(as good, for ten times the memory of momentum).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from .._common.persistence import checksum
 from .._common.resources import resolve_threads
 from .._common.types import Array
 from ._contexts import Trie, make_trie
-from ._sentences import Sentences
+from ._reading import Sentences
 from ._vocabulary import BEGIN_ID, END_ID
 
 SHARE = 2.0  # steps are as long as if two levels changed; more levels do, but they seldom add up
