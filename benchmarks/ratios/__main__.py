@@ -18,7 +18,7 @@ from benchmarks.ratios.table import render
 
 NOTES = [
     "words: non-zeros (distinct words) for project, lsa, opca, cca, translate, wtmf and tucker, cells for "
-    "bptf, tokens for text, encode, train and plsa, pairs of vectors compared for retrieval",
+    "bptf, tokens for text, encode, train, plsa and rnn, pairs of vectors compared for retrieval",
     "every time is the median of interleaved rounds after one checked, untimed run; a peer's ratio is its "
     "median, with its best number of threads up to the row's, over ours with the row's; scipy's sparse "
     "product, sklearn's vectorizers and gensim's counting have no threads and stand in all rows",

@@ -49,6 +49,8 @@ TITLES = {
     "plsa_sweep_t1000": "PLSA, one sweep, 10,000 documents, T=1000",
     "cplsa_sweep_t100": "CPLSA, one sweep, 10,000 pairs, T=100",
     "cplsa_sweep_t1000": "CPLSA, one sweep, 10,000 pairs, T=1000",
+    "rnn_h256": "RNNLM, one pass over 76,800 words of 60,000, 256 units",
+    "rnn_h512": "RNNLM, the same with 512 units",
     "plsa_fold_in_t100": "PLSA, ten iterations of fold-in, T=100",
 }
 

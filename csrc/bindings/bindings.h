@@ -122,6 +122,7 @@ void register_modelm(py::module_& m);
 void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);
+void register_rnnlm(py::module_& m);
 void register_rowsolve(py::module_& m);
 void register_s2net(py::module_& m);
 void register_spgemm(py::module_& m);

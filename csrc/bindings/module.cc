@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, m) {
   register_symmetric(m);
   register_retrieve(m);
   register_index(m);
+  register_rnnlm(m);
   register_rowsolve(m);
   register_tall(m);
   register_text(m);

@@ -451,3 +451,44 @@ def project_posteriors(
     coupling: Coupling,
     n_threads: int,
 ) -> None: ...
+
+class RnnWeights(metaclass=_Pybind11Type):
+    def __init__(
+        self,
+        input: _Array,
+        recurrent: _Array,
+        classes: _Array,
+        words: _Array,
+        hidden_bias: _Array,
+        class_bias: _Array,
+        word_bias: _Array,
+    ) -> None: ...
+
+class RnnClasses(metaclass=_Pybind11Type):
+    def __init__(self, class_begin: _Array, place_of: _Array, class_of: _Array) -> None: ...
+
+def rnn_train(
+    ids: _Array,
+    weights: RnnWeights,
+    sums: RnnWeights,
+    classes: RnnClasses,
+    activation: str,
+    begin: int,
+    end: int,
+    n_streams: int,
+    n_steps: int,
+    across_sentences: bool,
+    first_rate: float,
+    last_rate: float,
+    clip: float,
+    n_threads: int,
+) -> float: ...
+def rnn_score(
+    ids: _Array,
+    offsets: _Array,
+    weights: RnnWeights,
+    classes: RnnClasses,
+    activation: str,
+    first: int,
+    n_threads: int,
+) -> _Array: ...

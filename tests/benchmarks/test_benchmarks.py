@@ -68,6 +68,7 @@ SUITES = {
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "implicitals": (["implicitals_fit"], set(), True),
+    "rnn": (["rnn_h8"], set(), True),
     "s2net": (["s2net_logistic_gradient", "s2net_softmax_gradient", "s2net_epoch"], set(), True),
     "wtmf": (
         [

@@ -96,6 +96,10 @@ def _texts(seed: int) -> list[str]:
     return [" ".join(WORDS[i] for i in rng.integers(0, 40, rng.integers(3, 9))) for _ in range(80)]
 
 
+def _sentences(seed: int) -> tuple[Any, ...]:
+    return (_texts(seed),)
+
+
 def _translations(seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed + 1)
     texts = _texts(seed)
@@ -137,6 +141,10 @@ def _similarities(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
 def _translate(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     rows = sj.TermCounter().fit([*data[0], *data[1]]).transform(data[0]).astype(np.float32)
     return [model.transform(rows).toarray(), model.transform(rows.astype(np.float64)).toarray()]
+
+
+def _score(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.scores(data[0])]
 
 
 def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
@@ -217,6 +225,12 @@ ITERATIVE = [
         "random",
     ),
     Case(sj.MRLSA(8, tol=0, max_iter=7, random_state=0), _thesaurus, _degrees, {"polarity": 0.25}),
+    Case(
+        sj.lm.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
+        _sentences,
+        _score,
+        {"learning_rate": 0.2},
+    ),
     Case(
         sj.BPTF(3, burn_in=2, n_samples=5, checkpoint_every=1, random_state=0),
         _slices,

@@ -12,10 +12,12 @@ Table table() {
           .topics = topic_table(),
           .float32 = {.rows = row_table<float>(),
                       .systems = system_table<float>(),
-                      .contrasts = contrast_table<float>()},
+                      .contrasts = contrast_table<float>(),
+                      .neurons = neuron_table<float>()},
           .float64 = {.rows = row_table<double>(),
                       .systems = system_table<double>(),
-                      .contrasts = contrast_table<double>()}};
+                      .contrasts = contrast_table<double>(),
+                      .neurons = neuron_table<double>()}};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

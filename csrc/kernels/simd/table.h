@@ -4,6 +4,7 @@
 
 #include "kernels/simd/codes.h"
 #include "kernels/simd/contrasts.h"
+#include "kernels/simd/neurons.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/streams.h"
@@ -19,6 +20,7 @@ struct DenseTable {
   RowTable<T> rows;
   SystemTable<T> systems;
   ContrastTable<T> contrasts;
+  NeuronTable<T> neurons;
 };
 
 struct Table {

@@ -13,6 +13,8 @@ TopicTable topic_table();
 template <class T>
 ContrastTable<T> contrast_table();
 template <class T>
+NeuronTable<T> neuron_table();
+template <class T>
 RowTable<T> row_table();
 template <class T>
 SystemTable<T> system_table();

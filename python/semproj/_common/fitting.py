@@ -50,6 +50,15 @@ class Sweeps(ABC):
     def step(self, sweep: int) -> float:
         """Do one sweep, the first is 1; return the objective after it, or before it if it lags."""
 
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to gain, by a rule of the model's own."""
+        return False
+
+    def note(self) -> dict[str, str]:
+        """What the progress bar shows besides the objective."""
+        return {}
+
     @abstractmethod
     def state(self) -> State:
         """What another fit needs to go on from here."""
@@ -121,7 +130,7 @@ def _fit(estimator: Any, sweeps: Sweeps, max_iter: int, tol: float) -> None:
             done, objectives = _progress_of(saved[1], sweeps)
             sweeps.start((saved[0], saved[1]["sweeps"]))
     del saved  # the model has taken what it needs
-    last_saved, stopped = done, False
+    last_saved, stopped = done, sweeps.over
 
     def save() -> None:
         arrays, state = sweeps.state()
@@ -134,13 +143,13 @@ def _fit(estimator: Any, sweeps: Sweeps, max_iter: int, tol: float) -> None:
             done += 1
             if done > 1 or not sweeps.lags:
                 objectives.append(objective)
-            bar.set_postfix(objective=f"{objective:.8g}", refresh=False)
+            bar.set_postfix(objective=f"{objective:.8g}", **sweeps.note(), refresh=False)
             bar.update(1)
             log.debug("%s: sweep %d, objective %.8g", name, done, objective)
             if estimator.checkpoint is not None and (done % estimator.checkpoint_every == 0 or done == max_iter):
                 save()
                 last_saved = done
-            stopped = _tell(estimator, sweeps, done, objectives)
+            stopped = _tell(estimator, sweeps, done, objectives) or sweeps.over
     if estimator.checkpoint is not None and last_saved < done:
         save()
     _set_fitted(estimator, sweeps, done, objectives, going_on=False)
