@@ -40,20 +40,22 @@ def make_trie(
     children: list[Array] = []
     above = len(roots[0]) - 1  # nodes of the level before
     numbers = np.arange(above)  # their places in it, by context
-    total = above
+    total, n_features = above, len(roots[1])
     for level, keep in zip(levels, kept, strict=True):
         parents = numbers[forest.parents(level)[keep]]
         own = forest.symbols(level)[keep]
         order = np.lexsort((own, parents))
         contexts = keep[order]
-        children.append(total + np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=above))[:-1]]))
+        sizes = np.bincount(parents, minlength=above)
+        children.append(total + np.cumsum(sizes) - sizes)
         symbols.append(own[order])
         numbers = np.full(len(forest.symbols(level)), -1, np.int64)
         numbers[contexts] = np.arange(len(contexts))
         above = len(contexts)
         total += above
         offsets, which = _nonzero_features(forest, level, weights[level], contexts)
-        features.append(offsets[1:] + features[-1][-1])
+        features.append(offsets[1:] + n_features)
+        n_features += len(which)
         labels.append(forest.labels(level)[which])
         values.append(weights[level][which])
     children.append(np.full(above + 1, total))

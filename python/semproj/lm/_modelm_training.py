@@ -6,9 +6,9 @@ how often the model expects its feature: that is iterative scaling, with its sof
 momentum, as Nesterov has it. Where the objective falls, the sweep is done again without momentum and with shorter
 steps from then on.
 
-Beside it were tried, at the same cost of a sweep, on 2.6 million words: steps for all levels without momentum (after
-16 sweeps where this is after 7), one level after the other (no better), and Anderson acceleration with five vectors
-(as good, for ten times the memory of momentum).
+Beside it were tried, at the same cost of a sweep, on 2.6 million words: steps for all levels without momentum
+(after 16 sweeps where this is after 7), one level after the other (no better), and Anderson acceleration with five
+vectors (as good, for ten times the memory of momentum).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ._contexts import Trie, make_trie
 from ._reading import Sentences
 from ._vocabulary import BEGIN_ID, END_ID
 
-SHARE = 2.0  # steps are as long as if two levels changed; more levels do, but they seldom add up
-SHORTER = 1.5
+LEAST_SHARE = 2.0  # steps are at first as long as if half of the levels changed, but at least two
+SHORTER = 1.5  # ... and become shorter by this where the objective falls, until they are as long as proven to rise
 
 
 class WordNumbers:
@@ -59,7 +59,9 @@ class Exponential:
         self.weights = [np.zeros(n) for n in sizes]
         self.expected = [np.zeros(n) for n in sizes[:-1]]
         self.reached = [np.zeros(n) for n in sizes[:-1]]
-        self.share, self.since_restart, self.objective = SHARE, 0, -np.inf
+        self.n_improved = forest.n_levels - 1  # all levels but the leaves
+        self.share = max(LEAST_SHARE, self.n_improved / 2)
+        self.since_restart, self.objective = 0, -np.inf
 
     def begin(self) -> None:
         """Labels as they are without a context."""
@@ -77,8 +79,26 @@ class Exponential:
         return likelihood - penalty
 
     def sweep(self) -> float:
+        before = [each.copy() for each in self.weights[: self.n_improved]]
+        objective = self._step()
+        while not self.objective <= objective < np.inf and (self.since_restart or self.share < self.n_improved):
+            # Too far: back to where it was, and on without momentum.
+            for weights, old in zip(self.weights, before, strict=False):
+                weights[:] = old
+            leaves = self.weights[-1]
+            leaves[~np.isfinite(leaves)] = 0
+            self.look()
+            proven = float(self.n_improved)
+            self.share = proven if self.since_restart == 0 else min(self.share * SHORTER, proven)
+            self.since_restart = 0
+            objective = self._step()
+        self.since_restart += 1
+        self.objective = objective
+        return objective
+
+    def _step(self) -> float:
         momentum = self.since_restart / (self.since_restart + 3)
-        for level in range(self.forest.n_levels - 1):
+        for level in range(self.n_improved):
             _core.improve_weights(
                 self.forest,
                 level,
@@ -90,17 +110,7 @@ class Exponential:
                 momentum=momentum,
                 n_threads=self.n_threads,
             )
-        objective = self.look()
-        self.since_restart += 1
-        if not objective >= self.objective:
-            self.since_restart = 0
-            self.share *= SHORTER
-            for weights, reached in zip(self.weights, self.reached, strict=False):
-                weights[:] = reached
-            self.weights[-1][~np.isfinite(self.weights[-1])] = 0
-            objective = self.look()
-        self.objective = objective
-        return objective
+        return self.look()
 
     def state(self, prefix: str) -> State:
         arrays = {}
