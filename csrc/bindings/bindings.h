@@ -119,6 +119,7 @@ void register_cplsa(py::module_& m);
 void register_csr(py::module_& m);
 void register_index(py::module_& m);
 void register_modelm(py::module_& m);
+void register_modelm_score(py::module_& m);
 void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);

@@ -27,5 +27,6 @@ PYBIND11_MODULE(_core, m) {
   register_tucker(m);
   register_word_classes(m);
   register_modelm(m);
+  register_modelm_score(m);
   register_wordbyword(m);
 }

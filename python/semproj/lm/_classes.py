@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -210,7 +211,7 @@ class _ExchangeSweeps(Sweeps):
 
     def step(self, sweep: int) -> float:
         found = _core.exchange_words(self.pairs, self.classes, self.n_classes + 1, self.n_classes, self.threads)
-        return found.log_likelihood / (np.log(10) * self.text.n_tokens)
+        return found.log_likelihood / (math.log(10) * self.text.n_tokens)
 
     def state(self) -> State:
         return {"classes": self.classes}, {}

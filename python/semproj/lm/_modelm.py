@@ -19,6 +19,7 @@ from .._common.persistence import Persistent, saveable
 from .._common.resources import resolve_threads
 from .._common.validation import check_integer, check_positive, check_real, keeps_previous_fit
 from ._classes import WordClasses
+from ._contexts import Trie
 from ._model import LanguageModel, SentenceSums, WordScores, as_sentences
 from ._modelm_training import ModelMSweeps
 from ._reading import Sentences, lines_of, number_words
@@ -227,9 +228,10 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         return self._scorer.score(text.starts, text.ids, bos, eos, n_threads)
 
     def _make_scorer(self) -> _core.ModelMScorer:
-        parts = ("children", "symbols", "features", "labels", "weights")
-        tries = [_core.ContextTrie(*(getattr(self, f"_{name}_{part}") for part in parts)) for name in _TRIES]
-        return _core.ModelMScorer(self._words, self._class_starts, *tries, int(self.order))
+        classes, words, of_words = (
+            _core.ContextTrie(*(getattr(self, f"_{name}_{part}") for part in Trie._fields)) for name in _TRIES
+        )
+        return _core.ModelMScorer(self._words, self._class_starts, classes, words, of_words, int(self.order))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

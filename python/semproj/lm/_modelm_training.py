@@ -113,7 +113,7 @@ class Exponential:
         return self.look()
 
     def state(self, prefix: str) -> State:
-        arrays = {}
+        arrays: dict[str, Array] = {}
         for name in ("weights", "expected", "reached"):
             arrays |= {f"{prefix}_{name}_{level}": each for level, each in enumerate(getattr(self, name))}
         numbers = {"share": self.share, "since_restart": self.since_restart, "objective": self.objective}
