@@ -121,6 +121,8 @@ void register_index(py::module_& m);
 void register_ngram(py::module_& m);
 void register_ngram_model(py::module_& m);
 void register_ngram_tables(py::module_& m);
+void register_modelm(py::module_& m);
+void register_modelm_score(py::module_& m);
 void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);
@@ -134,6 +136,7 @@ void register_text(py::module_& m);
 void register_windows(py::module_& m);
 void register_tucker(py::module_& m);
 void register_weight(py::module_& m);
+void register_word_classes(py::module_& m);
 void register_wordbyword(py::module_& m);
 
 }  // namespace semproj::bindings

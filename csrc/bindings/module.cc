@@ -28,5 +28,8 @@ PYBIND11_MODULE(_core, m) {
   register_cplsa(m);
   register_s2net(m);
   register_tucker(m);
+  register_word_classes(m);
+  register_modelm(m);
+  register_modelm_score(m);
   register_wordbyword(m);
 }

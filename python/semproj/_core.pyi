@@ -128,6 +128,85 @@ def table_gram(factors: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
 def tall_cross(a: _Array, b: _Array, n_threads: int) -> npt.NDArray[np.float64]: ...
 def tall_multiply(a: _Array, c: _Array, alpha: float, beta: float, out: _Array, n_threads: int) -> None: ...
 
+class WordNeighbors(metaclass=_Pybind11Type): ...
+
+class ExchangeSweep(metaclass=_Pybind11Type):
+    @property
+    def moves(self) -> int: ...
+    @property
+    def log_likelihood(self) -> float: ...
+
+def count_word_pairs(
+    starts: _Array, ids: _Array, n_words: int, boundary: int, n_threads: int
+) -> WordNeighbors: ...
+def exchange_words(
+    pairs: WordNeighbors, classes: _Array, n_classes: int, n_free: int, n_threads: int
+) -> ExchangeSweep: ...
+def class_log_likelihood(pairs: WordNeighbors, classes: _Array, n_classes: int) -> float: ...
+
+class HistoryForest(metaclass=_Pybind11Type):
+    @property
+    def n_levels(self) -> int: ...
+    def counts(self, level: int) -> _Array: ...
+    def labels(self, level: int) -> npt.NDArray[np.int32]: ...
+    def starts(self, level: int) -> npt.NDArray[np.int64]: ...
+    def parents(self, level: int) -> npt.NDArray[np.int64]: ...
+    def symbols(self, level: int) -> npt.NDArray[np.int32]: ...
+
+def history_forest(
+    starts: _Array,
+    ids: _Array,
+    words: _Array,
+    class_starts: _Array,
+    begin: int,
+    end: int,
+    n_unpredicted: int,
+    order: int,
+    kind: str,
+    n_threads: int,
+) -> HistoryForest: ...
+def sweep_forest(
+    forest: HistoryForest,
+    weights: Sequence[_Array],
+    expectations: Sequence[_Array | None],
+    alpha: float,
+    variance: float,
+    solve: bool,
+    n_threads: int,
+) -> float: ...
+def improve_weights(
+    forest: HistoryForest,
+    level: int,
+    weights: _Array,
+    reached: _Array,
+    expectations: _Array,
+    alpha: float,
+    variance: float,
+    share: float,
+    momentum: float,
+    n_threads: int,
+) -> None: ...
+def weights_penalty(weights: _Array, alpha: float, variance: float, n_threads: int) -> float: ...
+
+class ContextTrie(metaclass=_Pybind11Type):
+    def __init__(
+        self, children: _Array, symbols: _Array, features: _Array, labels: _Array, weights: _Array
+    ) -> None: ...
+
+class ModelMScorer(metaclass=_Pybind11Type):
+    def __init__(
+        self,
+        words: _Array,
+        class_starts: _Array,
+        class_contexts: ContextTrie,
+        word_contexts: ContextTrie,
+        contexts: ContextTrie,
+        order: int,
+    ) -> None: ...
+    def score(
+        self, starts: _Array, ids: _Array, begin: bool, end: bool, n_threads: int
+    ) -> npt.NDArray[np.float64]: ...
+
 class PairPartners(metaclass=_Pybind11Type):
     def __init__(self, queries: _Array, documents: _Array, listed: Csr) -> None: ...
 

@@ -147,6 +147,10 @@ def _score(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     return [model.scores(data[0])]
 
 
+def _classes_of_words(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [np.array([model.class_of(word) for word in WORDS])]
+
+
 def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     found = model.transform(data[0])
     return [x.toarray() for x in (found if isinstance(found, list) else [found])]
@@ -225,6 +229,8 @@ ITERATIVE = [
         "random",
     ),
     Case(sj.MRLSA(8, tol=0, max_iter=7, random_state=0), _thesaurus, _degrees, {"polarity": 0.25}),
+    Case(sj.lm.ModelM(classes=4, tol=0, max_iter=7), _sentences, _score, {"alpha": 1.0}),
+    Case(sj.lm.WordClasses(5, tol=0, max_iter=7), _sentences, _classes_of_words, {"n_classes": 6}),
     Case(
         sj.lm.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
         _sentences,

@@ -132,6 +132,8 @@ MODELS = {
     "extended_space": lambda: _extended_space(),
     "index": lambda: Index(_counts().toarray(), ids=[3, 1, 4, 15, 9, 2, 6]),
     "index_int8": lambda: Index(_wide(), metric="inner_product", storage="int8"),
+    "word_classes": lambda: sj.lm.WordClasses(3, min_count=2).fit(TEXTS),
+    "modelm": lambda: sj.lm.ModelM(classes=3, max_iter=5).fit(TEXTS),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
@@ -167,6 +169,10 @@ def vectors(model: Any) -> np.ndarray:
     if isinstance(model, sj.BPTF):
         i, j = np.indices((model.samples_.shape[1],) * 2).reshape(2, -1)
         return np.array([model.predict(i, j, slice=k) for k in range(model.perspective_samples_.shape[1])])
+    if isinstance(model, sj.lm.LanguageModel):
+        return model.scores(QUERY)
+    if isinstance(model, sj.lm.WordClasses):
+        return np.array([[model.class_of(word) for word in text.split()[:2]] for text in QUERY])
     rows = sj.TermCounter().fit(TEXTS).transform(QUERY).astype(np.float32)  # which may be weights
     if "separate" in (getattr(model, "vocabulary", None), getattr(model, "matrices", None)):
         return np.vstack([model.transform(rows, view=view) for view in range(2)])
