@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help=f"a slice that takes a minute: {quick}")
     parser.add_argument("--lowercase", action="store_true", help="fold case, which the papers may not do")
     parser.add_argument("--tune", action="store_true", help="try all settings on dev and report the best")
+    parser.add_argument("--models", type=Path, metavar="DIR", help="keep models there that take long (zweig2012)")
     drawn = parser.add_mutually_exclusive_group()
     drawn.add_argument("--plots", type=Path, metavar="DIR", help="where plots go (default: beside --json)")
     drawn.add_argument("--no-plots", action="store_true", help="draw nothing")
@@ -78,6 +79,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[argparse.Namespace, P
         seeds=asked.seeds,
         lowercase=asked.lowercase,
         tune=asked.tune,
+        models=asked.models,
         plots=None if asked.no_plots else plots,
     )
     return asked, paper, options

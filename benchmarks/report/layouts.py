@@ -191,6 +191,29 @@ ZHANG2014 = (
     ),
 )
 
+ZWEIG2012 = (
+    Layout(
+        "Share of Holmes questions that are answered rightly, on the development set",
+        "method",
+        {
+            "Good-Turing 4-grams": "GT n-gram",
+            "Kneser-Ney 4-grams": "KN n-gram",
+            "recurrent network": "RNN",
+            "LSA, the paper's recipe": "LSA literal",
+            "LSA, total similarity": "LSA total similarity",
+            "LSA, reconstruction": "LSA reconstruction",
+            "LSA language model": "LSA-LM",
+            "mutual information": "PMI",
+            "nearest sentences": "nearest sentences",
+            "LSA, 4-grams and recurrent network": "LSA + GT + RNN",
+            "with mutual information, nearest sentences and reconstruction": "combination",
+        },
+        {"accuracy": "accuracy"},
+        lambda row, metric: ("6", "holmes", row, metric),
+        decimals=3,
+    ),
+)
+
 LAYOUTS = {
     "platt2010": PLATT2010,
     "yih2011": YIH2011,
@@ -198,4 +221,5 @@ LAYOUTS = {
     "yih2012": YIH2012,
     "chang2013": CHANG2013,
     "zhang2014": ZHANG2014,
+    "zweig2012": ZWEIG2012,
 }

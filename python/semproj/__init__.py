@@ -15,6 +15,7 @@ from ._core import __version__
 from .bptf import BPTF, CosineSlice, effective_sample_size, learn_metric
 from .cca import CCA
 from .cllsi import CLLSI
+from .completion import SentenceCompleter
 from .contextspace import ContextSpace
 from .cplsa import CPLSA
 from .dda import DDA
@@ -72,6 +73,7 @@ __all__ = [
     "RowsWarning",
     "S2Net",
     "SavedModelError",
+    "SentenceCompleter",
     "SparseTensor",
     "SurfaceMixture",
     "TermCounter",
@@ -82,6 +84,7 @@ __all__ = [
     "WordNet",
     "__version__",
     "alignment",
+    "completion",
     "effective_sample_size",
     "kernels",
     "learn_metric",

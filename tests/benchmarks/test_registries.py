@@ -21,7 +21,7 @@ from benchmarks.ratios import suite_names  # noqa: E402
 from benchmarks.ratios import workloads as workload_modules  # noqa: E402
 from benchmarks.report.timings import SHORT, TITLES  # noqa: E402
 
-FAMILIES = ("crosslingual", "relevance", "sentences", "thesauri")
+FAMILIES = ("completion", "crosslingual", "relevance", "sentences", "thesauri")
 SPEED = sorted((ROOT / "benchmarks" / "speed").glob("bench_*.py"))
 # Suites that `make bench` leaves out, and why
 NOT_IN_MAKE_BENCH: dict[str, str] = {}

@@ -15,13 +15,18 @@ from .._common.validation import check_finite, check_real
 from ..retrieval import Metric, true_ranks
 from ._coherence import coherence
 from ._recall import RecallCurve, atop, recall_curve
+from ._significance import McNemarResult, MethodComparison, compare_methods, mcnemar
 
 __all__ = [
     "BestSet",
+    "McNemarResult",
+    "MethodComparison",
     "RecallCurve",
     "atop",
     "best_set",
     "coherence",
+    "compare_methods",
+    "mcnemar",
     "mrr",
     "recall_curve",
     "reciprocal_ranks",

@@ -1,0 +1,1 @@
+"""Papers on the completion of sentences: zweig2012."""
