@@ -312,7 +312,27 @@ def _extended(seed: int, n_threads: int) -> sj.ExtendedWordSpace:
     return sj.ExtendedWordSpace(WORDS[:20], vectors, context=_space(seed, n_threads), n_threads=n_threads)
 
 
+def _completer(seed: int, n_threads: int) -> sj.SentenceCompleter:
+    completion = sj.completion
+    lsa = completion.LSASimilarity(5, min_count=1, n_threads=n_threads)
+    near = completion.NearestSentences(min_count=1)
+    completer = sj.SentenceCompleter({"lsa": lsa, "near": near}, ridge=0.1).fit(_texts(seed))
+    return completer.fit_combination(_questions(seed), [0, 1, 2, 3] * 5)
+
+
+def _questions(seed: int) -> list[tuple[str, list[str]]]:
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(WORDS, 9).tolist() for _ in range(20)]
+    return [(" ".join([*words[:3], "_____", *words[3:5]]), words[5:]) for words in drawn]
+
+
+def _completed(completer: sj.SentenceCompleter) -> list[np.ndarray]:
+    ranked = [completer.complete(question) for question in _questions(9)]
+    return [np.array([[each.score, *each.by_method.values()] for each in options]) for options in ranked]
+
+
 BUILT = [
+    Built(_completer, _completed),
     Built(_encoder, lambda encoder: [encoder.encode(_texts(9))]),
     Built(_space, lambda space: [space.vectors]),
     Built(_extended, lambda space: [space.embed(WORDS).vectors]),

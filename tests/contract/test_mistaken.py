@@ -27,7 +27,7 @@ OURS: dict[str, Callable[[], Any]] = {
     "SparseTensor": lambda: sj.SparseTensor([[0], [1], [0]], [1.0]),
     "TermCounter": lambda: sj.TermCounter().fit(TEXTS),
     "MultiTermCounter": lambda: sj.MultiTermCounter().fit([TEXTS, TEXTS]),
-    "Encoder": cache(lambda: BUILT[0].build(0, 1)),
+    "Encoder": cache(lambda: next(each for each in BUILT if str(each) == "Encoder").build(0, 1)),
     "LSA": lambda: sj.LSA(1).fit(NUMBERS),
     "a class": lambda: sj.LogTfIdf,
     "ContextSpace": lambda: sj.ContextSpace(WORDS, [[1.0, 0.0], [0.0, 1.0]]),

@@ -62,6 +62,7 @@ LAYERS = (
             "dda",
             "implicitals",
             "jplsa",
+            "lm",
             "lsa",
             "mrlsa",
             "neighbors",
@@ -74,7 +75,7 @@ LAYERS = (
             "wtmf",
         },
     ),
-    ("what is built from fitted models", {"encoder", "mixture", "oov"}),
+    ("what is built from fitted models", {"completion", "encoder", "mixture", "oov"}),
     ("the package", {""}),
 )
 

@@ -134,15 +134,34 @@ MODELS = {
     "index_int8": lambda: Index(_wide(), metric="inner_product", storage="int8"),
     "word_classes": lambda: sj.lm.WordClasses(3, min_count=2).fit(TEXTS),
     "modelm": lambda: sj.lm.ModelM(classes=3, max_iter=5).fit(TEXTS),
+    "completer": lambda: _completer(),
     "encoder": lambda: _encoder(),
     "encoder_int8": lambda: _encoder(storage="int8", normalize=True),
 }
+
+
+def _completer() -> sj.SentenceCompleter:
+    completion = sj.completion
+    methods = {
+        "lsa": completion.LSASimilarity(3, min_count=1),
+        "lsa-lm": completion.LSALanguageModel(sj.lm.NGramLM(2), completion.LSASimilarity(3, min_count=1)),
+        "pmi": completion.PMI(stop_words=0, min_count=1),
+        "near": completion.NearestSentences(min_count=1),
+        "reconstruction": completion.LSAReconstruction(0.5, min_count=1),
+    }
+    completer = sj.SentenceCompleter(methods, ridge=0.1).fit(TEXTS)
+    return completer.fit_combination(
+        [("red _____ pie", ["apple", "sea"]), ("deep _____ sea", ["pie", "blue"])], [0, 1]
+    )
 
 
 def vectors(model: Any) -> np.ndarray:
     """What the model makes of the query."""
     if isinstance(model, LanguageModel):
         return model.scores(QUERY)
+    if isinstance(model, sj.SentenceCompleter):
+        ranked = model.complete("green _____ tree", ["apple", "sea", "pie"])
+        return np.array([[each.option, each.score, *each.by_method.values()] for each in ranked])
     if isinstance(model, sj.Encoder):
         return model.encode(QUERY)
     if isinstance(model, sj.MultiTermCounter):

@@ -15,8 +15,7 @@ from .._common.layouts import layouts
 from .._common.persistence import Persistent, check_strings, pack_strings, saveable, unpack_strings
 from .._common.types import Array
 from .._common.validation import check_integer, keeps_previous_fit
-from ..lm._model import as_sentences
-from ..lm._vocabulary import Sentence, split_words
+from ..lm import Sentence, as_sentences, split_words
 
 _BATCH = 1 << 14  # sentences
 

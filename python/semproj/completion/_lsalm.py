@@ -13,9 +13,7 @@ from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_positive, check_real
 from .._solvers.krylov import product
-from ..lm import LanguageModel
-from ..lm._model import SentenceSums, WordScores
-from ..lm._vocabulary import Sentence, split_words
+from ..lm import LanguageModel, Sentence, SentenceSums, WordScores, split_words
 from ._index import SentenceIndex
 from ._similarity import LSASimilarity
 
