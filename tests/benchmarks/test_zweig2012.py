@@ -1,4 +1,4 @@
-"""The tables of Zweig and others 2012 on invented novels: etexts, questions, rows, kept models, what is left out."""
+"""The tables of Zweig and others 2012 on invented novels: etexts, questions, rows, what is left out."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _body(text: str) -> str:
         last = starts[0]
     elif ends:
         first = ends[-1] + 1
-    for i in range(max(first, last - (last - first) // 4), last):
+    for i in range((first + last) // 2, last):
         if _FOOTER.search(lines[i]):
             last = i
             break
