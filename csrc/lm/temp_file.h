@@ -15,6 +15,7 @@ class TempFile {
   TempFile& operator=(const TempFile&) = delete;
 
   int64_t size() const { return size_; }
+  int handle() const { return handle_; }  // to be mapped
 
   // Writes at the end. Pieces of 1 MB, so that an interrupt need not wait.
   void append(const void* data, int64_t n_bytes);

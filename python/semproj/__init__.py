@@ -22,6 +22,7 @@ from .encoder import Encoder
 from .implicitals import ImplicitALS
 from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
+from .lm import NGramLM
 from .lsa import LSA
 from .mixture import SurfaceMixture
 from .mrlsa import MRLSA, RawRelations
@@ -65,6 +66,7 @@ __all__ = [
     "Lemmatizer",
     "LogTfIdf",
     "MultiTermCounter",
+    "NGramLM",
     "NearestNeighborClassifier",
     "RawRelations",
     "RowsWarning",

@@ -24,6 +24,7 @@ _DTYPES = {
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _LONGEST_HEADER = 100_000_000
 _MOST_AXES = 32
+_LINE = 64  # bytes of a line of the cache
 
 
 class SavedModelError(ValueError):
@@ -41,7 +42,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_tensors(file: BinaryIO, arrays: Arrays, metadata: dict[str, str]) -> None:
     """Write contiguous little-endian arrays and notes to an open file.
 
-    Arrays of the widest elements come first and the header is padded, so that every array is aligned.
+    Arrays of the widest elements come first and the header is padded, so that every array is aligned; the first
+    ones, if they are of whole lines of the cache, to those.
     """
     header: dict[str, Any] = {"__metadata__": metadata}
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
@@ -53,7 +55,7 @@ def write_tensors(file: BinaryIO, arrays: Arrays, metadata: dict[str, str]) -> N
         begin, end = end, end + array.nbytes
         header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text += b" " * (-(8 + len(text)) % _LINE)
     if len(text) > _LONGEST_HEADER:
         raise ValueError(f"the description of the model has {len(text)} bytes, at most {_LONGEST_HEADER} are read")
     file.write(len(text).to_bytes(8, "little") + text)
