@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 from semproj import NGramLM, SavedModelError, load
 from semproj._common.persistence import read_file
@@ -14,6 +15,8 @@ from tests.lm.test_ngram_reference import ESTIMATE, SMOOTHINGS, assert_same_mode
 from tests.reference import ngram as reference
 from tests.support import same_bits
 from tests.support.saving import rewrite
+
+pytestmark = pytest.mark.filterwarnings("ignore::semproj.lm.DiscountWarning")
 
 ALPHABETS = (
     ["a"],

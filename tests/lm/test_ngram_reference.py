@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semproj import NGramLM
+from semproj.lm import DiscountWarning
 from tests.lm.test_reference_toys import TOYS
 from tests.reference import ngram as reference
+
+pytestmark = pytest.mark.filterwarnings("ignore::semproj.lm.DiscountWarning")
 
 ESTIMATE = {"kneser_ney": reference.kneser_ney, "good_turing": reference.good_turing}
 SMOOTHINGS = list(ESTIMATE)
@@ -56,7 +60,8 @@ def assert_same_model(model: NGramLM, expected: reference.BackoffModel, path: Pa
         wanted = expected.log_backoffs.get(gram, 0.0)
         if wanted > -50:  # nothing is left: never asked for
             assert log_backoff == pytest.approx(wanted, abs=LEFT_OVER), gram
-    assert expected.log_backoffs.keys() <= log_backoffs.keys()
+    missing = expected.log_backoffs.keys() - log_backoffs.keys()  # a back-off of 0 needs no column
+    assert all(abs(expected.log_backoffs[gram]) <= LEFT_OVER for gram in missing)
 
 
 def assert_same_scores(model: NGramLM, expected: reference.BackoffModel, sentence: list[str]) -> None:
@@ -103,6 +108,19 @@ def test_every_order(smoothing, order, tmp_path):
     found = model.scores(others)
     np.testing.assert_allclose(found, [expected.score(sentence) for sentence in others], rtol=0, atol=1e-4)
     assert model.perplexity(others) == pytest.approx(expected.perplexity(others), rel=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_discounts_are_told(smoothing):
+    """And a text that gives none warns, by order."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(zipf_text(1500), 3, smoothing)
+    expected = ESTIMATE[smoothing](zipf_text(1500), 3)
+    np.testing.assert_allclose(model.discounts_, [expected.discounts[n] for n in (1, 2, 3)], rtol=1e-12)
+    fell_back = ESTIMATE[smoothing](zipf_text(9), 3).fell_back
+    with pytest.warns(DiscountWarning, match=f"order {', '.join(map(str, sorted(fell_back)))}"):
+        fitted(zipf_text(9), 3, smoothing)
 
 
 @pytest.mark.parametrize("min_counts", [(1, 2), (1, 1, 2), (1, 2, 3), (1, 1, 3, 5)])
