@@ -119,6 +119,8 @@ void register_cplsa(py::module_& m);
 void register_csr(py::module_& m);
 void register_index(py::module_& m);
 void register_ngram(py::module_& m);
+void register_ngram_model(py::module_& m);
+void register_ngram_tables(py::module_& m);
 void register_plsa(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);

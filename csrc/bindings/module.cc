@@ -21,6 +21,8 @@ PYBIND11_MODULE(_core, m) {
   register_bptf_graph(m);
   register_bptf(m);
   register_ngram(m);
+  register_ngram_tables(m);
+  register_ngram_model(m);
   register_plsa(m);
   register_cplsa(m);
   register_s2net(m);
