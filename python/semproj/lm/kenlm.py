@@ -106,21 +106,21 @@ class Model:
     def __contains__(self, word: str | bytes) -> bool:
         return self._store.find_word(_text(word)) != 0
 
-    def BeginSentenceWrite(self, state: State) -> None:  # noqa: N802
+    def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the start of a sentence."""
         state.value = self._store.begin_state()
 
-    def NullContextWrite(self, state: State) -> None:  # noqa: N802
+    def NullContextWrite(self, state: State) -> None:
         """Make a state that without any words."""
         state.value = self._store.empty_state()
 
-    def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:  # noqa: N802
+    def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
         """The logarithm of a word's probability in a state; writes the state after it."""
         step = self._store.advance(self._value(in_state), _text(word))
         out_state.value = step.state
         return step.log_prob
 
-    def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:  # noqa: N802
+    def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
         """The same, with the length of the n-gram, and whether the word is unknown."""
         step = self._store.advance(self._value(in_state), _text(word))
         out_state.value = step.state
