@@ -96,6 +96,14 @@ def _texts(seed: int) -> list[str]:
     return [" ".join(WORDS[i] for i in rng.integers(0, 40, rng.integers(3, 9))) for _ in range(80)]
 
 
+def _rare_words(seed: int) -> tuple[Any, ...]:
+    """Sentences of words so rare that counts of counts give discounts."""
+    rng = np.random.default_rng(seed)
+    phrases = [" ".join(f"w{i}" for i in (3000 * rng.random(3) ** 4).astype(int)) for _ in range(3000)]
+    chosen = (3000 * rng.random((1500, 3)) ** 3).astype(int)
+    return ([" ".join(phrases[i] for i in row) for row in chosen],)
+
+
 def _translations(seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed + 1)
     texts = _texts(seed)
@@ -137,6 +145,10 @@ def _similarities(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
 def _translate(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     rows = sj.TermCounter().fit([*data[0], *data[1]]).transform(data[0]).astype(np.float32)
     return [model.transform(rows).toarray(), model.transform(rows.astype(np.float64)).toarray()]
+
+
+def _score(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.scores(data[0])]
 
 
 def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
@@ -258,6 +270,8 @@ WORD_MODELS = [
 
 # From text.
 TEXT_MODELS = [
+    Case(sj.NGramLM(), _rare_words, _score, {"order": 2}),
+    Case(sj.NGramLM(2, smoothing="good_turing"), _rare_words, _score, {"smoothing": "kneser_ney"}, "good-turing"),
     Case(sj.WordByWord(min_cooccurrence=1), _translations, _translate, {"model1_iter": 1}),
     Case(sj.TermCounter(), lambda seed: (_texts(seed),), _count, {"ngram_range": (1, 2)}),
     Case(sj.MultiTermCounter(), lambda seed: (list(_translations(seed)),), _count, {"vocabulary": "separate"}),

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj.contextspace import ContextSpace
+from semproj.lm import LanguageModel
 from semproj.retrieval import Index
 
 FOLDER = Path(__file__).parent
@@ -114,6 +115,8 @@ MODELS = {
     "s2net_separate": lambda: sj.S2Net(
         3, matrices="separate", optimizer="adam", batch_size=4, max_iter=3, random_state=0
     ).fit(_views()),
+    "ngramlm": lambda: sj.NGramLM(3).fit(TEXTS),
+    "ngramlm_quantized": lambda: sj.NGramLM(2).fit(TEXTS).quantize(),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
@@ -137,6 +140,8 @@ MODELS = {
 
 def vectors(model: Any) -> np.ndarray:
     """What the model makes of the query."""
+    if isinstance(model, LanguageModel):
+        return model.scores(QUERY)
     if isinstance(model, sj.Encoder):
         return model.encode(QUERY)
     if isinstance(model, sj.MultiTermCounter):
