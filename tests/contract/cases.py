@@ -270,14 +270,18 @@ WORD_MODELS = [
 
 # From text.
 TEXT_MODELS = [
-    Case(sj.NGramLM(), _rare_words, _score, {"order": 2}),
-    Case(sj.NGramLM(2, smoothing="good_turing"), _rare_words, _score, {"smoothing": "kneser_ney"}, "good-turing"),
     Case(sj.WordByWord(min_cooccurrence=1), _translations, _translate, {"model1_iter": 1}),
     Case(sj.TermCounter(), lambda seed: (_texts(seed),), _count, {"ngram_range": (1, 2)}),
     Case(sj.MultiTermCounter(), lambda seed: (list(_translations(seed)),), _count, {"vocabulary": "separate"}),
 ]
 
-CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS]
+# Of sentences.
+LANGUAGE_MODELS = [
+    Case(sj.NGramLM(), _rare_words, _score, {"order": 2}),
+    Case(sj.NGramLM(2, min_counts=(1, 2)), _rare_words, _score, {"min_counts": (1, 1)}, "pruned"),
+]
+
+CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS, *LANGUAGE_MODELS]
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,9 @@ class TestText:
 
     def test_white_space(self, tmp_path):
         path = tmp_path / "text"
-        path.write_text("\ufeffa\u00a0b c\u2028d  e\x85f\tg h\r\n\n  \ni\rj\x1ck\v l", encoding="utf-8", newline="")
+        path.write_text(
+            "\ufeffa\u00a0b c\u2028d  e\x85f\tg h\r\n\n  \ni\rj\x1ck\v l", encoding="utf-8", newline=""
+        )
         text = [["a\u00a0b", "c\u2028d", "e\x85f", "g", "h"], [], [], ["i", "j\x1ck", "l"]]
         assert bits(trained(None, path, order=2)) == bits(trained(text, order=2))
 
