@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import lzma
 import os
 import tempfile
@@ -104,7 +105,7 @@ def _checked_min_counts(min_counts: Any, order: int) -> list[int]:
     found = [check_integer(each, f"min_counts[{i}]", low=1) for i, each in enumerate(min_counts)]
     if found[0] != 1:
         raise ValueError(f"min_counts[0]: expected 1, got {found[0]}; min_count leaves out words")
-    for i, (before, here) in enumerate(zip(found, found[1:], strict=False), start=1):
+    for i, (before, here) in enumerate(itertools.pairwise(found), start=1):
         if here < before:
             raise ValueError(f"min_counts[{i}]: expected at least {before}, as for the order below, got {here}")
     return found + found[-1:] * (order - len(found))
