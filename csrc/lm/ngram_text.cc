@@ -271,6 +271,12 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
   return words;
 }
 
+void NGramText::forget() {
+  ids_ = RecordList<uint32_t>(workspace_);
+  stored_ = {};
+  chosen_ = {};
+}
+
 NGramText::Reader::Reader(const NGramText& text, int64_t n)
     : text_(text), window_(text.ids_.source(), n * static_cast<int64_t>(sizeof(uint32_t))), n_(n) {}
 

@@ -96,6 +96,14 @@ def _texts(seed: int) -> list[str]:
     return [" ".join(WORDS[i] for i in rng.integers(0, 40, rng.integers(3, 9))) for _ in range(80)]
 
 
+def _rare_words(seed: int) -> tuple[Any, ...]:
+    """Sentences of words so rare that counts of counts give discounts."""
+    rng = np.random.default_rng(seed)
+    phrases = [" ".join(f"w{i}" for i in (3000 * rng.random(3) ** 4).astype(int)) for _ in range(3000)]
+    chosen = (3000 * rng.random((1500, 3)) ** 3).astype(int)
+    return ([" ".join(phrases[i] for i in row) for row in chosen],)
+
+
 def _translations(seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed + 1)
     texts = _texts(seed)
@@ -137,6 +145,10 @@ def _similarities(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
 def _translate(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
     rows = sj.TermCounter().fit([*data[0], *data[1]]).transform(data[0]).astype(np.float32)
     return [model.transform(rows).toarray(), model.transform(rows.astype(np.float64)).toarray()]
+
+
+def _score(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
+    return [model.scores(data[0])]
 
 
 def _count(model: Any, data: tuple[Any, ...]) -> list[np.ndarray]:
@@ -263,7 +275,13 @@ TEXT_MODELS = [
     Case(sj.MultiTermCounter(), lambda seed: (list(_translations(seed)),), _count, {"vocabulary": "separate"}),
 ]
 
-CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS]
+# Of sentences.
+LANGUAGE_MODELS = [
+    Case(sj.NGramLM(), _rare_words, _score, {"order": 2}),
+    Case(sj.NGramLM(2, min_counts=(1, 2)), _rare_words, _score, {"min_counts": (1, 1)}, "pruned"),
+]
+
+CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS, *LANGUAGE_MODELS]
 
 
 @dataclass(frozen=True)

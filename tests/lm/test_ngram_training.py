@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import lzma
 import math
 import random
@@ -22,20 +23,20 @@ ESTIMATE = {"kneser_ney": reference.kneser_ney, "good_turing": reference.good_tu
 STORED = 2e-6  # logarithms are float32, and below 16
 LEFT_OVER = 2e-5  # a back-off is a small difference of sums where nearly all is seen
 
-DEFAULTS = dict(
-    order=3,
-    smoothing="kneser_ney",
-    min_counts=None,
-    katz_k=5,
-    min_count=1,
-    max_words=None,
-    vocabulary=None,
-    markers="error",
-    max_memory=None,
-    temp_dir=None,
-    n_threads=2,
-    progress=False,
-)
+DEFAULTS = {
+    "order": 3,
+    "smoothing": "kneser_ney",
+    "min_counts": None,
+    "katz_k": 5,
+    "min_count": 1,
+    "max_words": None,
+    "vocabulary": None,
+    "markers": "error",
+    "max_memory": None,
+    "temp_dir": None,
+    "n_threads": 2,
+    "progress": False,
+}
 
 
 def trained(text: Any = None, files: Any = None, **options: Any) -> SimpleNamespace:
@@ -43,7 +44,7 @@ def trained(text: Any = None, files: Any = None, **options: Any) -> SimpleNamesp
     sink = _core.NGramArrays()
     found = train(check_settings(SimpleNamespace(**{**DEFAULTS, **options})), text, files, sink)
     raw, offsets = found.text.tobytes(), found.offsets
-    words = [raw[a:b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+    words = [raw[a:b].decode() for a, b in itertools.pairwise(offsets)]
     orders = [sink.order(k) for k in range(1, options.get("order", 3) + 1)]
     return SimpleNamespace(words=words, orders=orders, found=found)
 
@@ -54,7 +55,7 @@ def assert_same_model(model: SimpleNamespace, expected: reference.BackoffModel) 
         assert ids.shape == (len(probs), order)
         assert len(probs) == model.found.ngram_counts[order - 1]
         keys = [tuple(row[::-1]) for row in ids.tolist()]
-        assert all(a < b for a, b in zip(keys, keys[1:], strict=False)), "not in suffix order"
+        assert all(a < b for a, b in itertools.pairwise(keys)), "not in suffix order"
         for row, prob, backoff in zip(ids.tolist(), probs.tolist(), backoffs.tolist(), strict=True):
             gram = tuple(model.words[i] for i in row)
             log_probs[gram], log_backoffs[gram] = prob, backoff
@@ -118,7 +119,7 @@ def test_any_small_text(text, order, smoothing, min_counts, cut, n_threads):
 def test_threads_and_memory_change_nothing(smoothing, order, tmp_path):
     """With 1 MB the n-grams of this text are sorted in many runs on disk."""
     text = zipf_text(12_000)
-    options = dict(order=order, smoothing=smoothing, min_counts=(1, 2), temp_dir=tmp_path)
+    options = {"order": order, "smoothing": smoothing, "min_counts": (1, 2), "temp_dir": tmp_path}
     models = [trained(text, **options, n_threads=1), trained(iter(text), **options, n_threads=5)]
     models += [trained(text, **options, n_threads=n, max_memory=1 << 20) for n in (1, 3)]
     assert len({tuple(bits(model)) for model in models}) == 1
@@ -175,7 +176,9 @@ class TestText:
 
     def test_white_space(self, tmp_path):
         path = tmp_path / "text"
-        path.write_text("\ufeffa\u00a0b c\u2028d  e\x85f\tg h\r\n\n  \ni\rj\x1ck\v l", encoding="utf-8", newline="")
+        path.write_text(
+            "\ufeffa\u00a0b c\u2028d  e\x85f\tg h\r\n\n  \ni\rj\x1ck\v l", encoding="utf-8", newline=""
+        )
         text = [["a\u00a0b", "c\u2028d", "e\x85f", "g", "h"], [], [], ["i", "j\x1ck", "l"]]
         assert bits(trained(None, path, order=2)) == bits(trained(text, order=2))
 

@@ -62,6 +62,7 @@ LAYERS = (
             "dda",
             "implicitals",
             "jplsa",
+            "lm",
             "lsa",
             "mrlsa",
             "neighbors",
