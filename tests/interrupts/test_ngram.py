@@ -13,7 +13,8 @@ import pytest
 from tests.support.forking import forked
 
 SETUP = """
-    import os, signal, sys
+    import os, signal, warnings
+    warnings.simplefilter("ignore")  # texts of so few words give no discounts
     signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from pathlib import Path
