@@ -226,7 +226,7 @@ ITERATIVE = [
     ),
     Case(sj.MRLSA(8, tol=0, max_iter=7, random_state=0), _thesaurus, _degrees, {"polarity": 0.25}),
     Case(
-        sj.lm.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
+        sj.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
         _sentences,
         _score,
         {"learning_rate": 0.2},
