@@ -80,14 +80,12 @@ class Exponential:
         return likelihood - penalty
 
     def sweep(self) -> float:
-        before = [each.copy() for each in self.weights[: self.n_improved]]
+        before = [each.copy() for each in self.weights]
         objective = self._step()
         while not self.objective <= objective < np.inf and (self.since_restart or self.share < self.n_improved):
             # Too far: back to where it was, and on without momentum.
-            for weights, old in zip(self.weights, before, strict=False):
+            for weights, old in zip(self.weights, before, strict=True):
                 weights[:] = old
-            leaves = self.weights[-1]
-            leaves[~np.isfinite(leaves)] = 0
             self.look()
             proven = float(self.n_improved)
             self.share = proven if self.since_restart == 0 else min(self.share * SHORTER, proven)
