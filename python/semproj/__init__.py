@@ -23,7 +23,7 @@ from .encoder import Encoder
 from .implicitals import ImplicitALS
 from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
-from .lm import NGramLM
+from .lm import RNNLM, NGramLM
 from .lsa import LSA
 from .mixture import SurfaceMixture
 from .mrlsa import MRLSA, RawRelations
@@ -56,6 +56,7 @@ __all__ = [
     "OPCA",
     "PILSA",
     "PLSA",
+    "RNNLM",
     "WTMF",
     "ContextSpace",
     "CosineSlice",

@@ -232,7 +232,7 @@ ITERATIVE = [
     Case(sj.lm.ModelM(classes=4, tol=0, max_iter=7), _sentences, _score, {"alpha": 1.0}),
     Case(sj.lm.WordClasses(5, tol=0, max_iter=7), _sentences, _classes_of_words, {"n_classes": 6}),
     Case(
-        sj.lm.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
+        sj.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),
         _sentences,
         _score,
         {"learning_rate": 0.2},

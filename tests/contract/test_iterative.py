@@ -28,7 +28,7 @@ RISE = {
     sj.WTMF: -1,
     sj.ImplicitALS: -1,
     sj.S2Net: -1,
-    sj.lm.RNNLM: -1,
+    sj.RNNLM: -1,
     sj.BPTF: 0,
 }  # which way the objective goes; up for all others
 LAG = (sj.PLSA, sj.JPLSA, sj.CPLSA)  # find out a sweep later that they have converged

@@ -130,6 +130,7 @@ FITS = {
     "MRLSA": ("(5)", "thesaurus(90, 5, 60)", "n_components=200, tol=0", "thesaurus(30_000, 40, 30_000)"),
     "PILSA": ("(5)", "thesaurus(90, 5, 60)", "n_components=400", "thesaurus(60_000, 40, 30_000)"),
     "BPTF": ("(3, n_samples=5)", "[cells(300, 40)]", "n_components=60", "[cells(1_000_000, 30_000)]"),
+    "RNNLM": ("(5, epochs=1)", "texts(90, 50, 9)", "n_components=400", "texts(20_000, 5_000, 40)"),
     "WordByWord": (
         "(min_cooccurrence=1)",
         "*[texts(90, 50, 9)] * 2",

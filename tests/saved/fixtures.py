@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj.contextspace import ContextSpace
-from semproj.lm import RNNLM, LanguageModel
+from semproj.lm import LanguageModel
 from semproj.retrieval import Index
 
 FOLDER = Path(__file__).parent
@@ -115,7 +115,7 @@ MODELS = {
     "s2net_separate": lambda: sj.S2Net(
         3, matrices="separate", optimizer="adam", batch_size=4, max_iter=3, random_state=0
     ).fit(_views()),
-    "rnnlm": lambda: RNNLM(4, n_slow=2, epochs=3, held_out=None, random_state=0).fit(TEXTS),
+    "rnnlm": lambda: sj.RNNLM(4, n_slow=2, epochs=3, held_out=None, random_state=0).fit(TEXTS),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),

@@ -14,7 +14,7 @@ from .._common.files import PathLike
 from .._common.fitting import check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts
 from .._common.layouts import numbers as layouts_numbers
-from .._common.persistence import Persistent, checksum, saveable
+from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer, check_positive, check_real, keeps_previous_fit
@@ -30,7 +30,6 @@ _LARGEST_CLIP, _LARGEST_RATE = 1e30, 1e6
 _AT_ONCE = 20_000  # sentences that are scored together
 
 
-@saveable
 class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     """A recurrent network that reads a sentence word by word and says how probable the next word is.
 
