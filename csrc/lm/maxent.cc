@@ -36,6 +36,7 @@ struct ValueSlope {
 
 // max over l of count l - total log(others + base e^l) - penalties.
 double best_weight(double l, double count, double total, double others, double base, const Penalty& penalty) {
+  if (!(others > 0)) return 0.0;  // it is certain, whatever its weight
   const double at_zero = count - total * base / (others + base);
   if (std::abs(at_zero) <= penalty.alpha) return 0.0;
   const double sign = at_zero > 0 ? 1.0 : -1.0, start = at_zero - sign * penalty.alpha;
@@ -152,13 +153,21 @@ class Walk {
     patience_.spend(static_cast<int64_t>(60 * n + 20));
   }
 
+  // The sum of all values but one, also where that one is nearly all of it.
+  double own_but(size_t i, size_t n, double own) const {
+    const double left = own - values_[i];
+    if (left > kNothing * own) return left;
+    double sum = 0;
+    for (size_t j = 0; j < n; ++j) sum += j == i ? 0 : values_[j];
+    return sum;
+  }
+
   double solve_leaf(const int32_t* labels, const int32_t* counts, double* weights, size_t n, double rest,
                     double own, double total) {
     for (int cycle = 0; cycle < kCycles; ++cycle) {
       double most = 0;
       for (size_t i = 0; i < n; ++i) {
-        const double base = row_[static_cast<size_t>(labels[i])],
-                     others = rest + std::max(own - values_[i], 0.0);
+        const double base = row_[static_cast<size_t>(labels[i])], others = rest + own_but(i, n, own);
         const double l = best_weight(weights[i], counts[i], total, others, base, penalty_);
         const double change = std::abs(l - weights[i]);
         if (change == 0) continue;
@@ -175,6 +184,7 @@ class Walk {
     return own;
   }
 
+  static constexpr double kNothing = 1e-6;
   static constexpr double kEnough = 1e-3;  // the next sweep goes on from here
 
   const HistoryForest& forest_;

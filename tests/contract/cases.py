@@ -229,7 +229,12 @@ ITERATIVE = [
         "random",
     ),
     Case(sj.MRLSA(8, tol=0, max_iter=7, random_state=0), _thesaurus, _degrees, {"polarity": 0.25}),
-    Case(sj.lm.ModelM(classes=4, tol=0, max_iter=7), _sentences, _score, {"alpha": 1.0}),
+    Case(
+        sj.lm.ModelM(classes=4, tol=0, max_iter=7),
+        _sentences,
+        _score,
+        {"alpha": 1.0},
+    ),
     Case(sj.lm.WordClasses(5, tol=0, max_iter=7), _sentences, _classes_of_words, {"n_classes": 6}),
     Case(
         sj.RNNLM(5, epochs=7, learning_rate=0.1, held_out=None, random_state=0),

@@ -191,6 +191,14 @@ class TestLaws:
         model = ModelM(classes=3, max_iter=3).fit(random_sentences(3))
         assert model.score_words(["cat", "<s>", "dog"])[1].log_prob == -99
 
+    def test_classes_that_are_not_fitted_are_fitted_on_the_text(self):
+        sentences = random_sentences(3)
+        given = WordClasses(3, min_count=2)
+        model = ModelM(classes=given, max_iter=3).fit(sentences)
+        other = ModelM(classes=3, min_count=2, max_iter=3).fit(sentences)
+        assert not hasattr(given, "classes_")
+        np.testing.assert_array_equal(model.scores(sentences), other.scores(sentences))
+
 
 class TestFiles:
     def test_saved_and_loaded(self, tmp_path):
@@ -255,8 +263,6 @@ class TestBadInput:
     def test_before_it_is_fitted(self):
         with pytest.raises(ValueError, match="not fitted"):
             ModelM().score("a")
-        with pytest.raises(ValueError, match="not fitted"):
-            ModelM(classes=WordClasses()).fit(["a"])
 
     def test_one_word_and_empty_sentences(self):
         model = ModelM(max_iter=3).fit(["one", ""])

@@ -191,7 +191,7 @@ def vectors(model: Any) -> np.ndarray:
     if isinstance(model, sj.lm.LanguageModel):
         return model.scores(QUERY)
     if isinstance(model, sj.lm.WordClasses):
-        return np.array([[model.class_of(word) for word in text.split()[:2]] for text in QUERY])
+        return np.array([model.class_of(word) for text in QUERY for word in text.split()])
     rows = sj.TermCounter().fit(TEXTS).transform(QUERY).astype(np.float32)  # which may be weights
     if "separate" in (getattr(model, "vocabulary", None), getattr(model, "matrices", None)):
         return np.vstack([model.transform(rows, view=view) for view in range(2)])

@@ -94,7 +94,7 @@ class WordClasses(Persistent, BaseEstimator):  # type: ignore[misc]
         min_count: int = 1,
         random_state: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = 1,
         callback: Callable[[Progress], object] | None = None,
         n_threads: int | None = None,
         progress: bool = False,

@@ -8,10 +8,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .._common.checkpoint import seed_identity
 from .._common.files import PathLike
 from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts, numbers
@@ -43,8 +44,8 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     order : int, default 3
         Of the n-grams, at least 2.
     classes : int or WordClasses, default 150
-        A number of classes, which are found on the same text, or classes that are fitted. The model has their
-        vocabulary.
+        A number of classes, which are found on the same text; or classes that are fitted, whose vocabulary the
+        model has; or classes that are not, which are fitted on the same text, with their parameters.
     alpha : float, default 0.5
         Of the penalty ``alpha * sum(abs(weights))``. It makes many weights zero, which are not kept.
     variance : float, default 6
@@ -53,7 +54,9 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     tol : float, default 1e-4
         The fit ends when a sweep improves the objective by less than this part of it; 0: after `max_iter` sweeps.
     min_count : int, default 1
-        Words that come less often are unknown. If `classes` is fitted, it has the words.
+        Words that come less often are unknown. A WordClasses has a parameter of its own for it.
+    random_state : int, RandomState instance or None
+        Of the classes, if `classes` is a number: see WordClasses. There is no other chance in the model.
     checkpoint, checkpoint_every, callback
         A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`.
     n_threads : int or None
@@ -123,14 +126,15 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         max_iter: int = 25,
         tol: float = 1e-4,
         min_count: int = 1,
+        random_state: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = 1,
         callback: Callable[[Progress], object] | None = None,
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
         self.order, self.classes, self.alpha, self.variance = order, classes, alpha, variance
-        self.max_iter, self.tol, self.min_count = max_iter, tol, min_count
+        self.max_iter, self.tol, self.min_count, self.random_state = max_iter, tol, min_count, random_state
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
 
@@ -163,14 +167,23 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         return self._fit(lines_of(paths))
 
     def _fit(self, sentences: Iterable[Any]) -> ModelM:
-        if isinstance(self.classes, WordClasses):
-            classes = self.classes
+        classes = self.classes
+        if isinstance(classes, WordClasses) and hasattr(classes, "classes_"):
             text, _ = number_words(sentences, classes.vocabulary_)
         else:
-            text, vocabulary = number_words(sentences, None, int(self.min_count))
-            classes = WordClasses(
-                int(self.classes), min_count=self.min_count, n_threads=self.n_threads, progress=self.progress
-            )._fit_numbers(text, vocabulary)
+            if isinstance(classes, WordClasses):
+                classes = clone(classes)
+            else:
+                classes = WordClasses(
+                    int(classes),
+                    min_count=self.min_count,
+                    random_state=seed_identity(self.random_state),
+                    n_threads=self.n_threads,
+                    progress=self.progress,
+                )
+            text, vocabulary = number_words(sentences, None, int(classes.min_count))
+            classes._fit_numbers(text, vocabulary)
+            classes.set_params(n_threads=None, progress=False)  # they were of this fit
         self.classes_ = classes
         fit_by_sweeps(self, ModelMSweeps(self, text, classes), max_iter=int(self.max_iter), tol=float(self.tol))
         return self
@@ -246,7 +259,7 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_integer(self.order, "order", low=2)
         if isinstance(self.classes, WordClasses):
-            check_is_fitted(self.classes, "classes_")
+            self.classes._check_parameters()
         else:
             check_integer(self.classes, "classes", low=1, high=2**15)
         check_real(self.alpha, "alpha", low=0)

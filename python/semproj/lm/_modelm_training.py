@@ -13,12 +13,13 @@ vectors (as good, for ten times the memory of momentum).
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from .._common.checkpoint import check_state
+from .._common.checkpoint import check_state, seed_identity
 from .._common.fitting import State, Sweeps
 from .._common.persistence import checksum
 from .._common.resources import resolve_threads
@@ -79,14 +80,12 @@ class Exponential:
         return likelihood - penalty
 
     def sweep(self) -> float:
-        before = [each.copy() for each in self.weights[: self.n_improved]]
+        before = [each.copy() for each in self.weights]
         objective = self._step()
         while not self.objective <= objective < np.inf and (self.since_restart or self.share < self.n_improved):
             # Too far: back to where it was, and on without momentum.
-            for weights, old in zip(self.weights, before, strict=False):
+            for weights, old in zip(self.weights, before, strict=True):
                 weights[:] = old
-            leaves = self.weights[-1]
-            leaves[~np.isfinite(leaves)] = 0
             self.look()
             proven = float(self.n_improved)
             self.share = proven if self.since_restart == 0 else min(self.share * SHORTER, proven)
@@ -140,11 +139,13 @@ class ModelMSweeps(Sweeps):
         self.threads = resolve_threads(model.n_threads)
 
     def identity(self) -> dict[str, Any]:
+        given = self.model.classes
         return {
             "order": int(self.model.order),
             "alpha": float(self.model.alpha),
             "variance": float(self.model.variance),
-            "classes": checksum(self.classes.classes_),
+            "random_state": seed_identity(self.model.random_state),
+            "classes": int(given) if isinstance(given, Integral) else checksum(self.classes.classes_),
             "sentences": [checksum(self.text.ids), checksum(self.text.starts)],
         }
 
@@ -182,7 +183,8 @@ class ModelMSweeps(Sweeps):
         attributes: dict[str, Any] = {
             f"_{name}_{part}": array for name, trie in tries.items() for part, array in trie._asdict().items()
         }
-        attributes |= {"_words": self.numbers.words, "_class_starts": self.numbers.class_starts, "_scorer": None}
+        words, starts = self.numbers.words.copy(), self.numbers.class_starts.copy()
+        attributes |= {"_words": words, "_class_starts": starts, "_scorer": None}
         if not going_on:
             del self.models
         return attributes, np.nan
