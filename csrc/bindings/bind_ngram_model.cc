@@ -6,6 +6,7 @@
 #include "bindings/bindings.h"
 #include "bindings/ngram_tables.h"
 #include "bindings/sentence_batch.h"
+#include "core/parallel.h"
 #include "lm/arpa_writer.h"
 #include "lm/ngram_listing.h"
 
@@ -161,13 +162,19 @@ class StoredNGrams {
   py::tuple values(int order) const {
     if (order < 2 || order > model_->order())
       throw py::value_error("order: is not one of the model's tables");
-    ListedNGrams listed;
+    std::vector<float> log_probs, backoffs;
     {
       const ReleaseGil release;
+      constexpr int64_t kAtOnce = 1 << 16;
       const int64_t n = model_->tables()[static_cast<size_t>(order) - 2].layout().n_slots();
-      listed = list_ngrams(*model_, order, 0, n);
+      for (int64_t begin = 0; begin < n; begin += kAtOnce) {
+        check_interrupt();
+        const ListedNGrams listed = list_ngrams(*model_, order, begin, std::min(n, begin + kAtOnce));
+        log_probs.insert(log_probs.end(), listed.log_probs.begin(), listed.log_probs.end());
+        backoffs.insert(backoffs.end(), listed.backoffs.begin(), listed.backoffs.end());
+      }
     }
-    return py::make_tuple(array_of(std::move(listed.log_probs)), array_of(std::move(listed.backoffs)));
+    return py::make_tuple(array_of(std::move(log_probs)), array_of(std::move(backoffs)));
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 namespace semproj::lm {
@@ -186,10 +187,7 @@ float ArpaReader::number(std::string_view text, const char* what) const {
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range && end == text.data() + text.size()) {
-    // Too near to 0 for float32, or too far from it.
-    double wide = 0;
-    std::from_chars(text.data(), text.data() + text.size(), wide);
-    if (std::abs(wide) < 1) return 0;
+    if (std::abs(std::strtod(std::string(text).c_str(), nullptr)) < 1) return 0;  // too near to 0 for float32
   }
   if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) {
     fail(std::string(what) + ": expected a number, got " + quoted(text));
@@ -203,6 +201,7 @@ void ArpaReader::read_ngram(std::string_view line) {
     fail("there are more n-grams of order " + std::to_string(order_) + " than the " +
          std::to_string(announced) + " that \\data\\ announced");
   }
+  if (line.find("\t\t") != std::string_view::npos) fail("there is nothing between two tabs");
   const Fields fields = split(line);
   float log_prob = number(fields.log_prob, "log probability");
   if (log_prob > 0) fail("log probability: expected at most 0, got " + quoted(fields.log_prob));

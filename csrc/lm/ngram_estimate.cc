@@ -36,7 +36,7 @@ class Estimation final : public NGramEstimation {
     counts_of_codes_.insert(counts_of_codes_.end(), words.counts.begin(), words.counts.end());
   }
 
-  void sort(const NGramText& text) override;
+  void sort(NGramText& text) override;
   void count() override;
   void smooth(int order, NGramSink& sink) override;
   void finish(NGramSink& sink) override;
@@ -88,7 +88,7 @@ void Estimation<kWords>::write_keys(const NGramText::Piece& piece, Occurrence<kW
 }
 
 template <int kWords>
-void Estimation<kWords>::sort(const NGramText& text) {
+void Estimation<kWords>::sort(NGramText& text) {
   const Layout& whole = layout(options_.order);
   const int64_t n = text.n_words() + text.n_sentences();
   buckets_ = std::make_unique<WordBuckets>(counts_of_codes_, buckets_for(n));
@@ -105,6 +105,7 @@ void Estimation<kWords>::sort(const NGramText& text) {
     parallel_for(static_cast<int64_t>(pieces.size()), n_threads_,
                  [&](int64_t i, int) { write_keys(pieces[i], to + starts[i]); });
   }
+  text.forget();
   sorted_ = sorter.finish();
 }
 

@@ -23,8 +23,8 @@ class NGramEstimation {
  public:
   virtual ~NGramEstimation() = default;
 
-  // Sorts the n-grams of the highest order.
-  virtual void sort(const NGramText& text) = 0;
+  // Sorts the n-grams of the highest order; the text is forgotten.
+  virtual void sort(NGramText& text) = 0;
   // Counts those of all orders, and finds discounts.
   virtual void count() = 0;
   // Of each order, at its number.

@@ -23,13 +23,29 @@ bool is_marker(uint32_t id) {
   return id == kBegin || id == kEndInText;
 }
 
+// For a message: what is not ASCII as numbers, and not all of a long word.
+std::string readable(std::string_view word) {
+  constexpr size_t kMost = 40;
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : word.substr(0, kMost)) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte > 0x20 && byte < 0x7F) {
+      text += c;
+    } else {
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return text;
+}
+
 void check_utf8(std::string_view word) {
   const auto* p = reinterpret_cast<const uint8_t*>(word.data());
   const uint8_t* const end = p + word.size();
   uint32_t code = 0;
   while (p < end) {
     const int length = text::decode_utf8(p, end, &code);
-    if (length == 0) throw CorpusError("not valid UTF-8: " + std::string(word));
+    if (length == 0) throw CorpusError("sentences: not valid UTF-8: " + readable(word));
     p += length;
   }
 }
@@ -253,6 +269,12 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
     if (!table.empty()) table[kEnd] = kEnd;
   }
   return words;
+}
+
+void NGramText::forget() {
+  ids_ = RecordList<uint32_t>(workspace_);
+  stored_ = {};
+  chosen_ = {};
 }
 
 NGramText::Reader::Reader(const NGramText& text, int64_t n)

@@ -55,6 +55,9 @@ class NGramText {
   // After the text has ended, once.
   ChosenWords choose(const WordChoice& choice);
 
+  // Forgets the text, when nobody will read it again.
+  void forget();
+
   // A run of numbers that one thread has given. 2 ends a sentence.
   struct Piece {
     const uint32_t* ids;

@@ -27,7 +27,7 @@ class MergedRuns : public Source<Record> {
     constexpr int64_t kLeast = 4096;
     const int64_t share = std::max(kLeast, memory / std::max<int64_t>(1, static_cast<int64_t>(runs.size())));
     capacity_ = share / static_cast<int64_t>(sizeof(Record)) + 1;
-    buffer_ = aligned_array<Record>(runs.size() * static_cast<size_t>(capacity_));
+    buffer_ = Records<Record>(static_cast<int64_t>(runs.size()) * capacity_);
     cursors_.reserve(runs.size());
     for (const RunPlace& run : runs) {
       Record* const buffer = buffer_.get() + static_cast<int64_t>(cursors_.size()) * capacity_;
@@ -93,7 +93,7 @@ class MergedRuns : public Source<Record> {
 
   std::shared_ptr<const TempFile> file_;
   int64_t capacity_;
-  AlignedArray<Record> buffer_;
+  Records<Record> buffer_;
   std::vector<Cursor> cursors_;
   std::vector<Cursor*> heap_;
   Patience patience_;
@@ -113,7 +113,7 @@ class InMemory : public Source<Record> {
 // What a sorter leaves. In memory there are records, in a file runs.
 template <class Record, class Run = Record>
 struct Sorted {
-  AlignedArray<Record> records;
+  Records<Record> records;
   int64_t size = 0;
   Taken taken{};
   std::shared_ptr<const TempFile> file{};
@@ -142,8 +142,8 @@ class Sorter {
     spills_ = expected * kSize > workspace->for_sorting() || !workspace->take(expected * kSize);
     if (!spills_) taken_ = Taken(workspace, expected * kSize);
     capacity_ = spills_ ? std::max(kLeast, workspace->for_sorting() / (2 * kSize)) : expected;
-    block_ = aligned_array<Record>(static_cast<size_t>(capacity_));
-    if (spills_) sorted_ = aligned_array<Record>(static_cast<size_t>(capacity_));
+    block_ = Records<Record>(capacity_);
+    if (spills_) sorted_ = Records<Record>(capacity_);
   }
 
   // How many records may be added at once.
@@ -155,8 +155,8 @@ class Sorter {
       if (size_ > 0) spill();
       if (n > capacity_) {  // a group that is larger than all that we may have: it must be somewhere
         capacity_ = n;
-        block_ = aligned_array<Record>(static_cast<size_t>(n));
-        sorted_ = aligned_array<Record>(static_cast<size_t>(n));
+        block_ = Records<Record>(n);
+        sorted_ = Records<Record>(n);
       }
     }
     size_ += n;
@@ -174,7 +174,7 @@ class Sorter {
       spill();
       return finish();
     }
-    sorted_ = aligned_array<Record>(static_cast<size_t>(size_));
+    sorted_ = Records<Record>(size_);
     sorter_.sort(block_.get(), sorted_.get(), size_);
     block_.reset();
     return {.records = std::move(sorted_), .size = size_, .taken = std::move(taken_)};
@@ -183,7 +183,7 @@ class Sorter {
  private:
   void spill() {
     if (!file_) file_ = std::make_shared<TempFile>(workspace_->folder());
-    if (!sorted_) sorted_ = aligned_array<Record>(static_cast<size_t>(capacity_));
+    if (sorted_.empty()) sorted_ = Records<Record>(capacity_);
     sorter_.sort(block_.get(), sorted_.get(), size_);
     const int64_t offset = file_->size();
     int64_t n = size_;
@@ -222,7 +222,7 @@ class Sorter {
   bool spills_;
   Taken taken_;
   int64_t capacity_, size_ = 0;
-  AlignedArray<Record> block_, sorted_;
+  Records<Record> block_, sorted_;
   std::shared_ptr<TempFile> file_;
   std::vector<RunPlace> runs_;
 };

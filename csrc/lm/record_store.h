@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/aligned.h"
 #include "core/parallel.h"
+#include "lm/pages.h"
 #include "lm/temp_file.h"
 
 namespace semproj::lm {
@@ -23,24 +23,41 @@ class Workspace {
   Workspace(int64_t memory, std::string temp_folder) : memory_(memory), folder_(std::move(temp_folder)) {}
 
   // For one copy of what is sorted, or two of a part of it; for the buffers of one reader; for what one step
-  // takes at a time.
+  // takes at a time. What remains is for the words, and for what steps and readers share.
   int64_t for_sorting() const { return memory_ / 4; }
   int64_t for_reading() const { return std::max<int64_t>(memory_ / 32, 1 << 14); }
-  int64_t for_step() const { return std::clamp<int64_t>(memory_ / 32, 1 << 14, kStep); }
+  int64_t for_step() const { return std::clamp<int64_t>(memory_ / 64, 1 << 14, kStep); }
   const std::string& folder() const { return folder_; }
 
-  // Of what is kept from one step to the next: half of all.
+  // Of what is kept from one step to the next: a quarter of all, or half of much.
   bool take(int64_t n_bytes) {
-    if (kept_ + n_bytes > memory_ / 2) return false;
+    if (kept_ + n_bytes > std::max(memory_ / 4, memory_ / 2 - kMuch)) return false;
     kept_ += n_bytes;
     return true;
   }
   void give_back(int64_t n_bytes) { kept_ -= n_bytes; }
 
  private:
-  static constexpr int64_t kStep = int64_t{1} << 27;
+  static constexpr int64_t kStep = int64_t{1} << 27, kMuch = int64_t{1} << 27;
   int64_t memory_, kept_ = 0;
   std::string folder_;
+};
+
+// Memory for records, uninitialised. From the system, not from the heap: it goes back when it is no longer
+// needed.
+template <class Record>
+class Records {
+ public:
+  Records() = default;
+  explicit Records(int64_t n) : pages_(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(Record)) {}
+
+  Record* get() const { return pages_.as<Record>(); }
+  Record& operator[](int64_t i) const { return get()[i]; }
+  bool empty() const { return get() == nullptr; }
+  void reset() { *this = Records(); }
+
+ private:
+  Pages pages_;
 };
 
 // Memory that has been taken.
@@ -104,7 +121,7 @@ class Window {
     }
     if (kept + step_ > capacity_) {
       const int64_t capacity = std::max(kept + step_, 2 * kept);
-      auto larger = aligned_array<Record>(static_cast<size_t>(capacity));
+      Records<Record> larger(capacity);
       std::copy_n(buffer_.get(), kept, larger.get());
       buffer_ = std::move(larger);
       capacity_ = capacity;
@@ -145,7 +162,7 @@ class Window {
   std::unique_ptr<Source<Record>> source_;
   int64_t step_, capacity_ = 0;
   bool is_complete_ = false;
-  AlignedArray<Record> buffer_;
+  Records<Record> buffer_;
   std::span<const Record> seen_;
 };
 
@@ -161,8 +178,7 @@ class RecordList {
   Record* reserve(int64_t n) {
     if (pieces_.empty() || pieces_.back().is_written() || pieces_.back().size + n > pieces_.back().capacity) {
       constexpr int64_t kSpare = 16;
-      pieces_.push_back(
-          {.records = aligned_array<Record>(static_cast<size_t>(n + kSpare)), .capacity = n + kSpare});
+      pieces_.push_back({.records = Records<Record>(n + kSpare), .capacity = n + kSpare});
     }
     return pieces_.back().records.get() + pieces_.back().size;
   }
@@ -188,12 +204,12 @@ class RecordList {
 
  private:
   struct Piece {
-    AlignedArray<Record> records;
+    Records<Record> records;
     int64_t capacity = 0, size = 0, offset = 0;
     Taken taken{};
     bool is_taken = false;
 
-    bool is_written() const { return records == nullptr; }
+    bool is_written() const { return records.empty(); }
   };
 
   class Reader : public Source<Record> {

@@ -100,6 +100,14 @@ def _sentences(seed: int) -> tuple[Any, ...]:
     return (_texts(seed),)
 
 
+def _rare_words(seed: int) -> tuple[Any, ...]:
+    """Sentences of words so rare that counts of counts give discounts."""
+    rng = np.random.default_rng(seed)
+    phrases = [" ".join(f"w{i}" for i in (3000 * rng.random(3) ** 4).astype(int)) for _ in range(3000)]
+    chosen = (3000 * rng.random((1500, 3)) ** 3).astype(int)
+    return ([" ".join(phrases[i] for i in row) for row in chosen],)
+
+
 def _translations(seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed + 1)
     texts = _texts(seed)
@@ -288,7 +296,13 @@ TEXT_MODELS = [
     Case(sj.MultiTermCounter(), lambda seed: (list(_translations(seed)),), _count, {"vocabulary": "separate"}),
 ]
 
-CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS]
+# Of sentences.
+LANGUAGE_MODELS = [
+    Case(sj.NGramLM(), _rare_words, _score, {"order": 2}),
+    Case(sj.NGramLM(2, min_counts=(1, 2)), _rare_words, _score, {"min_counts": (1, 1)}, "pruned"),
+]
+
+CASES = [*ITERATIVE, *WORD_MODELS, *TEXT_MODELS, *LANGUAGE_MODELS]
 
 
 @dataclass(frozen=True)

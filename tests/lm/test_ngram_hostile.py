@@ -11,6 +11,8 @@ import pytest
 from semproj import NGramLM
 from tests.lm.test_ngram_reference import ESTIMATE, SMOOTHINGS, assert_same_model, fitted, zipf_text
 
+pytestmark = pytest.mark.filterwarnings("ignore::semproj.lm.DiscountWarning")
+
 
 class TestTexts:
     @pytest.mark.parametrize("order", range(1, 7))

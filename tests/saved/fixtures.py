@@ -7,6 +7,7 @@ written again.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 
 import semproj as sj
 from semproj.contextspace import ContextSpace
-from semproj.lm import LanguageModel
+from semproj.lm import DiscountWarning, LanguageModel
 from semproj.retrieval import Index
 
 FOLDER = Path(__file__).parent
@@ -53,6 +54,12 @@ def _encoder(**options: Any) -> sj.Encoder:
     counter, weighting = sj.TermCounter(ngram_range=(1, 2)), sj.LogTfIdf()
     W = weighting.fit_transform(counter.fit_transform(TEXTS))
     return sj.Encoder(counter, weighting, sj.LSA(3, random_state=0).fit(W), **options)
+
+
+def _ngrams(order: int) -> sj.NGramLM:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscountWarning)  # so few words
+        return sj.NGramLM(order).fit(TEXTS)
 
 
 def _wordbyword() -> sj.WordByWord:
@@ -116,6 +123,8 @@ MODELS = {
         3, matrices="separate", optimizer="adam", batch_size=4, max_iter=3, random_state=0
     ).fit(_views()),
     "rnnlm": lambda: sj.RNNLM(4, n_slow=2, epochs=3, held_out=None, random_state=0).fit(TEXTS),
+    "ngramlm": lambda: _ngrams(3),
+    "ngramlm_quantized": lambda: _ngrams(2).quantize(),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),

@@ -17,7 +17,8 @@ PathLike: TypeAlias = "str | os.PathLike[str]"
 NOT_UTF8 = "not valid UTF-8"
 
 
-def _open_binary(path: PathLike) -> BinaryIO:
+def open_binary(path: PathLike) -> BinaryIO:
+    """Open a file to read its bytes; ``.gz`` and ``.xz`` are unpacked."""
     name = os.fspath(path)
     if name.endswith(".gz"):
         return cast(BinaryIO, gzip.open(name, "rb"))
@@ -43,7 +44,7 @@ def numbered_lines(
     """
     check_choice(errors, "errors", ("strict", "replace"))
     number = 0
-    with _open_binary(path) as file:
+    with open_binary(path) as file:
         try:
             for number, line in enumerate(file, 1):
                 try:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 from .. import _core
 from .._common.atomic import replacing
 from .._common.config import log
-from .._common.files import PathLike, _open_binary
+from .._common.files import PathLike, open_binary
 from .._common.types import Array
 
 _CHUNK = 1 << 22
@@ -21,7 +21,7 @@ def read_arpa(path: PathLike, n_threads: int) -> tuple[Array, Array, _core.NGram
     """The words of a file, where each begins, and its tables."""
     session = _core.ArpaSession(n_threads)
     try:
-        with _open_binary(path) as file:
+        with open_binary(path) as file:
             while chunk := file.read(_CHUNK):
                 session.feed(chunk)
         tables = session.finish()

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from .._common.rows import is_ours
 from .._common.types import Array
 from ._vocabulary import END, Sentence, split_words
 
@@ -151,6 +153,6 @@ def as_sentences(sentences: Any, name: str = "sentences") -> Iterable[Any]:
     if isinstance(sentences, (str, bytes)) or not isinstance(sentences, Iterable):
         what = f"expected an iterable of sentences, got {type(sentences).__name__}"
         raise TypeError(f"{name}: {what}; write [sentence] for one")
-    if isinstance(sentences, (Mapping, set, frozenset)):
-        raise TypeError(f"{name}: expected an iterable of sentences, got {type(sentences).__name__}, write a list")
+    if isinstance(sentences, (Mapping, set, frozenset)) or is_ours(sentences) or sp.issparse(sentences):
+        raise TypeError(f"{name}: expected an iterable of sentences, got {type(sentences).__name__}; write a list")
     return sentences

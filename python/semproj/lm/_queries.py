@@ -40,7 +40,12 @@ class NGramQueries(Persistent, LanguageModel):
         **{name: f"i8 lines{name} 8 ?" for name in _TABLES},
     )
     _scalars = numbers(
-        word_seed_=int, ngram_counts_=list, discounts_=list, n_words_seen_=None, n_sentences_seen_=None
+        word_seed_=int,
+        lines_=list,
+        ngram_counts_=list,
+        discounts_=list,
+        n_words_seen_=None,
+        n_sentences_seen_=None,
     )
 
     vocabulary_: Vocabulary
@@ -200,6 +205,7 @@ class NGramQueries(Persistent, LanguageModel):
         coded = len(tables.codebooks) > 0
         self.codebooks_ = tables.codebooks.reshape(-1, 2, 256) if coded else None
         self.discounts_, self.word_counts_ = [], None
+        self.lines_ = [len(table) for table in tables.tables]
         self.quantization_error = None
         self._open()
 
@@ -210,6 +216,8 @@ class NGramQueries(Persistent, LanguageModel):
             array is not None for array in arrays[n_tables:]
         ):
             raise ValueError("ngram_counts_: expected one for each table, and for the words")
+        if self.lines_ != [len(array) for array in arrays[:n_tables]]:
+            raise ValueError("lines_: expected the lengths of the tables")
         codebooks = np.zeros(0, np.float32) if self.codebooks_ is None else self.codebooks_.reshape(-1)
         tables = _core.NGramTables(
             self.word_slots_, self.word_seed_, self.unigrams_, arrays[:n_tables], self.ngram_counts_, codebooks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import lzma
 import os
 import tempfile
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._common.base import progress_bar
 from .._common.config import log
-from .._common.files import PathLike, _open_binary
+from .._common.files import PathLike, open_binary
 from .._common.resources import half_of_memory, resolve_threads
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer
@@ -104,7 +105,7 @@ def _checked_min_counts(min_counts: Any, order: int) -> list[int]:
     found = [check_integer(each, f"min_counts[{i}]", low=1) for i, each in enumerate(min_counts)]
     if found[0] != 1:
         raise ValueError(f"min_counts[0]: expected 1, got {found[0]}; min_count leaves out words")
-    for i, (before, here) in enumerate(zip(found, found[1:], strict=False), start=1):
+    for i, (before, here) in enumerate(itertools.pairwise(found), start=1):
         if here < before:
             raise ValueError(f"min_counts[{i}]: expected at least {before}, as for the order below, got {here}")
     return found + found[-1:] * (order - len(found))
@@ -236,7 +237,7 @@ def _add_files(training: _core.NGramTraining, paths: list[PathLike], block: int)
     buffer = bytearray(block)
     whole = memoryview(buffer)
     for path in paths:
-        with _open_binary(path) as file:
+        with open_binary(path) as file:
             last, is_first = b"\n", True
             while n := _read_into(file, whole, path):
                 begin = len(_BOM) if is_first and bytes(whole[: len(_BOM)]) == _BOM else 0
@@ -262,7 +263,7 @@ def _located(paths: list[PathLike] | None) -> Iterator[None]:
         yield
     except _core.CorpusError as error:
         for path in paths or ():
-            with _open_binary(path) as file:
+            with open_binary(path) as file:
                 for number, line in enumerate(file, 1):
                     if (what := _wrong_in(line, str(error))) is not None:
                         raise ValueError(f"{path}, line {number}: {what}") from None

@@ -1,7 +1,7 @@
 """What code that was written for the ``kenlm`` module calls: ``from semproj.lm import kenlm``.
 
-The same names and the same numbers. Differences: batches are `NGramLM.scores`, by `Model.model`; a model is an ARPA
-file (also ``.gz`` and ``.xz``) or one that `NGramLM.save` wrote, not KenLM's own binary.
+The same names and the same numbers. Differences: batches are `NGramLM.scores`, by `Model.model`; a model is an
+ARPA file (also ``.gz`` and ``.xz``) or one that `NGramLM.save` wrote, not KenLM's own binary.
 """
 
 from __future__ import annotations
