@@ -98,6 +98,8 @@ def _texts(seed: int) -> list[str]:
 
 def _sentences(seed: int) -> tuple[Any, ...]:
     return (_texts(seed),)
+
+
 def _rare_words(seed: int) -> tuple[Any, ...]:
     """Sentences of words so rare that counts of counts give discounts."""
     rng = np.random.default_rng(seed)

@@ -122,9 +122,9 @@ MODELS = {
     "s2net_separate": lambda: sj.S2Net(
         3, matrices="separate", optimizer="adam", batch_size=4, max_iter=3, random_state=0
     ).fit(_views()),
+    "rnnlm": lambda: sj.RNNLM(4, n_slow=2, epochs=3, held_out=None, random_state=0).fit(TEXTS),
     "ngramlm": lambda: _ngrams(3),
     "ngramlm_quantized": lambda: _ngrams(2).quantize(),
-    "rnnlm": lambda: sj.RNNLM(4, n_slow=2, epochs=3, held_out=None, random_state=0).fit(TEXTS),
     "thesaurus": lambda: _thesaurus(),
     "pilsa": lambda: sj.PILSA(3, random_state=0).fit(_thesaurus()),
     "mrlsa": lambda: sj.MRLSA(3, random_state=0).fit(_thesaurus()),
