@@ -10,7 +10,7 @@ import pytest
 import semproj as sj
 from semproj import _core
 from semproj.lm import ModelM, Vocabulary, WordClasses
-from semproj.lm._modelm_training import WordNumbers
+from semproj.lm._modelm_training import Exponential, WordNumbers
 from semproj.lm._reading import Sentences
 from tests.reference import modelm as reference
 
@@ -165,6 +165,20 @@ class TestLaws:
         sentences = random_sentences(7, n=3000)
         objective = ModelM(4, classes=4, max_iter=40, tol=0).fit(sentences).objective_
         assert (np.diff(objective) >= 0).all()
+
+    def test_steps_that_are_too_long_are_taken_back(self, monkeypatch):
+        sentences = random_sentences(7, n=400)
+        best = ModelM(classes=4, max_iter=60, tol=0).fit(sentences).objective_[-1]
+        begin = Exponential.begin
+
+        def reckless(self):
+            begin(self)
+            self.share = 0.2
+
+        monkeypatch.setattr(Exponential, "begin", reckless)
+        objective = ModelM(classes=4, max_iter=60, tol=0).fit(sentences).objective_
+        assert (np.diff(objective) >= -1e-9).all()
+        assert objective[-1] == pytest.approx(best, abs=2e-3)
 
     def test_contexts_help(self):
         train, held_out = random_sentences(0, n=900)[:800], random_sentences(0, n=900)[800:]
