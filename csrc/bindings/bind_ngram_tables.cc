@@ -29,21 +29,6 @@ void set_word_slots(NGramTables* tables, const WordSlots& slots) {
   tables->seed = slots.seed;
 }
 
-std::vector<Codebook> codebooks_of(const py::array& codes) {
-  std::vector<Codebook> books(static_cast<size_t>(codes.size() / 512));
-  const float* values = vector_data<float>(codes, static_cast<int64_t>(books.size()) * 512, "codebooks");
-  for (size_t i = 0; i < books.size(); ++i) {
-    std::copy_n(values + 512 * i, 256, books[i].log_probs.begin());
-    std::copy_n(values + 512 * i + 256, 256, books[i].backoffs.begin());
-    const auto& b = books[i].backoffs;
-    if (!std::is_sorted(books[i].log_probs.begin(), books[i].log_probs.end()) ||
-        !std::is_sorted(b.begin() + 2, b.end()) || b[0] != 0 || b[1] != 0) {
-      throw py::value_error("codebooks: expected values that rise, and two zeros before those of back-offs");
-    }
-  }
-  return books;
-}
-
 // What takes n-grams, for those who have them.
 class TableBuilder {
  public:

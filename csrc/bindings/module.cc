@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, m) {
   register_ngram(m);
   register_ngram_tables(m);
   register_ngram_model(m);
+  register_ngram_states(m);
   register_plsa(m);
   register_cplsa(m);
   register_s2net(m);

@@ -147,12 +147,12 @@ class NGramQueries(Persistent, LanguageModel):
     def begin_state(self) -> _core.NGramState:
         """The state at the start of a sentence."""
         self._check_fitted()
-        return self._store.begin_state()
+        return _core.ngram_begin_state(self._store)
 
     def empty_state(self) -> _core.NGramState:
         """The state without any words before."""
         self._check_fitted()
-        return self._store.empty_state()
+        return _core.ngram_empty_state(self._store)
 
     def continue_state(self, state: _core.NGramState, word: str) -> tuple[float, _core.NGramState]:
         """The logarithm of a word's probability in a state, and the state after it.
@@ -161,7 +161,7 @@ class NGramQueries(Persistent, LanguageModel):
         equal give the same probabilities from there on.
         """
         self._check_fitted()
-        step = self._store.advance(state, word)
+        step = _core.ngram_advance(self._store, state, word)
         return step.log_prob, step.state
 
     def _score_tokens(self, words: list[str], bos: bool, eos: bool) -> WordScores:
@@ -204,6 +204,7 @@ class NGramQueries(Persistent, LanguageModel):
             setattr(self, name, table)
         coded = len(tables.codebooks) > 0
         self.codebooks_ = tables.codebooks.reshape(-1, 2, 256) if coded else None
+        self.bits_ = 8 if coded else 32
         self.discounts_, self.word_counts_ = [], None
         self.lines_ = [len(table) for table in tables.tables]
         self.quantization_error = None
@@ -216,6 +217,8 @@ class NGramQueries(Persistent, LanguageModel):
             array is not None for array in arrays[n_tables:]
         ):
             raise ValueError("ngram_counts_: expected one for each table, and for the words")
+        if self.bits_ != (32 if self.codebooks_ is None else 8):
+            raise ValueError("bits_: expected 8 with codebooks, 32 without")
         if self.lines_ != [len(array) for array in arrays[:n_tables]]:
             raise ValueError("lines_: expected the lengths of the tables")
         codebooks = np.zeros(0, np.float32) if self.codebooks_ is None else self.codebooks_.reshape(-1)

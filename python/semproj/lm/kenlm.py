@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .. import _core
 from .._common.persistence import load
 from ._ngram import NGramLM
 
@@ -108,21 +109,21 @@ class Model:
 
     def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the start of a sentence."""
-        state.value = self._store.begin_state()
+        state.value = _core.ngram_begin_state(self._store)
 
     def NullContextWrite(self, state: State) -> None:
         """Make a state that without any words."""
-        state.value = self._store.empty_state()
+        state.value = _core.ngram_empty_state(self._store)
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
         """The logarithm of a word's probability in a state; writes the state after it."""
-        step = self._store.advance(self._value(in_state), _text(word))
+        step = _core.ngram_advance(self._store, self._value(in_state), _text(word))
         out_state.value = step.state
         return step.log_prob
 
     def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
         """The same, with the length of the n-gram, and whether the word is unknown."""
-        step = self._store.advance(self._value(in_state), _text(word))
+        step = _core.ngram_advance(self._store, self._value(in_state), _text(word))
         out_state.value = step.state
         return FullScoreReturn(step.log_prob, step.order, step.unknown)
 
@@ -133,7 +134,7 @@ class Model:
         return Model, (self.path,)
 
     def _value(self, state: State) -> Any:
-        return self._store.empty_state() if state.value is None else state.value
+        return _core.ngram_empty_state(self._store) if state.value is None else state.value
 
 
 def _text(text: str | bytes) -> str:
