@@ -43,7 +43,7 @@ def test_readme(tmp_path, monkeypatch):
 def guide(tmp_path_factory):
     """What the guide's code leaves, and what it prints."""
     page = ROOT / "docs" / "guide.md"
-    assert len(blocks(page)) == 20
+    assert len(blocks(page)) == 22
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(printed):
         names = run(page, tmp_path_factory.mktemp("guide"), monkeypatch)

@@ -31,8 +31,7 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
         1987.
     min_counts : sequence of int or None, default None
         Leave out n-grams that occur less often: ``(1, 1, 2)`` keeps bigrams, and trigrams that come twice. The
-        first,
-        for words, is 1; the last also counts for all higher orders; they do not fall. None: all are kept.
+        first, for words, is 1; the last also counts for all higher orders; they do not fall. None: all are kept.
     katz_k : int from 1 to 60, default 5
         Good-Turing takes something from counts up to this one.
     min_count : int, default 1
@@ -44,12 +43,10 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
     markers : {"error", "unknown"}, default "error"
         What ``<s>`` and ``</s>`` in the text are: the model adds them by itself.
     max_memory : int or None, default None
-        Bytes that training may take, beside the words and the model itself. What does not fit is sorted on
-        disk: the
-        result is the same. None: half of what this process may use.
+        Bytes that training may take, beside the words and the model itself. What does not fit is sorted on disk:
+        the result is the same. None: half of what this process may use.
     temp_dir : path-like or None, default None
-        Where that disk is. Nothing stays there, however the fit ends. None: the system's folder of temporary
-        files.
+        Where that disk is. Nothing stays there, however the fit ends. None: the system's folder of temporary files.
     n_threads : int or None
     progress : bool, default False
         Show a progress bar.
@@ -63,21 +60,17 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
     ngram_counts_ : list of int
         How many n-grams of each order the model has.
     discounts_ : list of float64 arrays
-        For each order. Kneser-Ney: what is taken from the counts 1, 2, and 3 or more. Good-Turing: what the
-        counts 1
-        to `katz_k` are multiplied by. Where a small text gives none, 0.5, 1 and 1.5 are taken, or a count is
-        left as
-        it is, and a ``DiscountWarning`` says so.
+        For each order. Kneser-Ney: what is taken from the counts 1, 2, and 3 or more. Good-Turing: what the counts
+        1 to `katz_k` are multiplied by. Where a small text gives none, 0.5, 1 and 1.5 are taken, or a count is left
+        as it is, and a ``DiscountWarning`` says so.
     n_words_seen_, n_sentences_seen_ : int
         Of the text.
 
     Notes
     -----
-    The same bits for any number of threads and any `max_memory`. The unigrams of Kneser-Ney are interpolated
-    with the
-    uniform distribution over all words, ``<unk>`` and ``</s>``, as KenLM does it. Counts of counts are those
-    before
-    n-grams are left out. Cost: about 100 ns and 30 bytes for each n-gram of an order, order by order.
+    The same bits for any number of threads and any `max_memory`. The unigrams of Kneser-Ney are interpolated with
+    the uniform distribution over all words, ``<unk>`` and ``</s>``, as KenLM does it. Counts of counts are those
+    before n-grams are left out. Cost: about 100 ns and 30 bytes for each n-gram of an order, order by order.
 
     Examples
     --------
