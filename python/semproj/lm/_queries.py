@@ -41,6 +41,7 @@ class NGramQueries(Persistent, LanguageModel):
     )
     _scalars = numbers(
         word_seed_=int,
+        bits_=int,
         lines_=list,
         ngram_counts_=list,
         discounts_=list,
