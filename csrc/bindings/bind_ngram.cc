@@ -1,30 +1,17 @@
 #include <pybind11/stl.h>
 
 #include <memory>
-#include <system_error>
 
 #include "bindings/bindings.h"
+#include "bindings/sentence_lines.h"
 #include "bindings/text_batch.h"
-#include "lm/ngram_arrays.h"
 #include "lm/ngram_estimate.h"
 #include "lm/ngram_text.h"
-#include "lm/white_space.h"
 
 namespace semproj::bindings {
 namespace {
 
 using namespace semproj::lm;
-
-// Full disks and the like, as Python has them.
-void translate(std::exception_ptr p) {
-  try {
-    if (p) std::rethrow_exception(p);
-  } catch (const std::system_error& e) {
-    const py::object error = py::reinterpret_steal<py::object>(
-        PyObject_CallFunction(PyExc_OSError, "is", e.code().value(), e.what()));
-    if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  }
-}
 
 struct Words {
   py::array_t<uint8_t> text;
@@ -57,14 +44,9 @@ class Training {
   }
 
   void add_sentences(const py::list& sentences) {
-    lines_.clear();
-    const auto first = n_given_;
-    for (py::ssize_t i = 0; i < PyList_GET_SIZE(sentences.ptr()); ++i) {
-      add_line(PyList_GET_ITEM(sentences.ptr(), i), first + i);
-    }
-    n_given_ = first + PyList_GET_SIZE(sentences.ptr());
+    const std::vector<char>& lines = lines_.of(sentences);
     const ReleaseGil release;
-    text_.add(lines_.data(), static_cast<int64_t>(lines_.size()));
+    text_.add(lines.data(), static_cast<int64_t>(lines.size()));
   }
 
   Words choose(int64_t min_count, int64_t max_words, const std::optional<py::list>& given) {
@@ -135,95 +117,18 @@ class Training {
     return *estimation_;
   }
 
-  // Kept by the string itself.
-  static std::string_view utf8_of(PyObject* text, const std::string& name) {
-    py::ssize_t length = 0;
-    const char* bytes = PyUnicode_AsUTF8AndSize(text, &length);
-    if (bytes == nullptr) {
-      PyErr_Clear();
-      throw py::value_error(name + ": cannot be written as UTF-8");
-    }
-    return {bytes, static_cast<size_t>(length)};
-  }
-
-  void add_line(PyObject* sentence, int64_t number) {
-    const auto name = [number] { return "sentences[" + std::to_string(number) + "]"; };
-    if (PyUnicode_Check(sentence)) {
-      const size_t begin = lines_.size();
-      add_text(sentence, name);
-      std::replace(lines_.begin() + static_cast<std::ptrdiff_t>(begin), lines_.end(), '\n', ' ');
-    } else if (PyList_Check(sentence) || PyTuple_Check(sentence)) {
-      add_tokens(sentence, name);
-    } else {
-      throw py::type_error(name() + ": expected a str or a list of words, got " + Py_TYPE(sentence)->tp_name);
-    }
-    lines_.push_back('\n');
-  }
-
-  template <class Name>
-  void add_tokens(PyObject* sentence, const Name& name) {
-    const py::ssize_t n = PySequence_Fast_GET_SIZE(sentence);
-    for (py::ssize_t i = 0; i < n; ++i) {
-      PyObject* token = PySequence_Fast_GET_ITEM(sentence, i);
-      const auto word = [&] { return name() + ", word " + std::to_string(i); };
-      if (!PyUnicode_Check(token)) {
-        throw py::type_error(word() + ": expected str, got " + Py_TYPE(token)->tp_name);
-      }
-      const size_t begin = lines_.size();
-      add_text(token, word);
-      const auto first = lines_.begin() + static_cast<std::ptrdiff_t>(begin);
-      if (first == lines_.end() || std::any_of(first, lines_.end(), &is_space)) {
-        throw py::value_error(word() + ": expected a word without white space, got " +
-                              std::string(py::repr(token)));
-      }
-      lines_.push_back(' ');
-    }
-  }
-
-  template <class Name>
-  void add_text(PyObject* text, const Name& name) {
-    if (PyUnicode_IS_ASCII(text)) {
-      const auto* bytes = static_cast<const char*>(PyUnicode_DATA(text));
-      lines_.insert(lines_.end(), bytes, bytes + PyUnicode_GET_LENGTH(text));
-      return;
-    }
-    const auto encoded = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(text));
-    if (!encoded) {
-      PyErr_Clear();
-      throw py::value_error(name() + ": cannot be written as UTF-8");
-    }
-    const char* bytes = PyBytes_AS_STRING(encoded.ptr());
-    lines_.insert(lines_.end(), bytes, bytes + PyBytes_GET_SIZE(encoded.ptr()));
-  }
-
   int n_threads_;
   Workspace workspace_;
   NGramOptions options_;
   NGramText text_;
   std::unique_ptr<NGramEstimation> estimation_;
-  std::vector<char> lines_;
-  int64_t n_given_ = 0;
+  SentenceLines lines_;
   int smoothed_ = 0;
 };
-
-// The arrays of an order leave the sink.
-py::tuple take_order(NGramArrays& arrays, size_t order) {
-  if (order < 1 || order > arrays.orders().size()) throw py::value_error("order: expected one of the model");
-  auto& found = arrays.orders()[order - 1];
-  const auto n = static_cast<py::ssize_t>(found.log_probs.size());
-  auto words = array_of(std::move(found.words)).reshape({n, static_cast<py::ssize_t>(order)});
-  return py::make_tuple(words, array_of(std::move(found.log_probs)), array_of(std::move(found.log_backoffs)));
-}
 
 }  // namespace
 
 void register_ngram(py::module_& m) {
-  py::register_local_exception_translator(&translate);
-  py::register_exception<CorpusError>(m, "CorpusError", PyExc_ValueError);
-  py::class_<NGramSink>(m, "NGramSink");
-  py::class_<NGramArrays, NGramSink>(m, "NGramArrays")
-      .def(py::init<>())
-      .def("order", &take_order, py::arg("order"));
   py::class_<Words>(m, "ChosenWords")
       .def_readonly("text", &Words::text)
       .def_readonly("offsets", &Words::offsets)

@@ -120,6 +120,7 @@ void register_csr(py::module_& m);
 void register_index(py::module_& m);
 void register_ngram(py::module_& m);
 void register_ngram_model(py::module_& m);
+void register_ngram_sinks(py::module_& m);
 void register_ngram_states(py::module_& m);
 void register_ngram_tables(py::module_& m);
 void register_modelm(py::module_& m);

@@ -12,7 +12,6 @@ PYBIND11_MODULE(_core, m) {
   register_symmetric(m);
   register_retrieve(m);
   register_index(m);
-  register_rnnlm(m);
   register_rowsolve(m);
   register_tall(m);
   register_text(m);
@@ -21,16 +20,20 @@ PYBIND11_MODULE(_core, m) {
   register_alignment(m);
   register_bptf_graph(m);
   register_bptf(m);
-  register_ngram(m);
-  register_ngram_tables(m);
-  register_ngram_model(m);
-  register_ngram_states(m);
   register_plsa(m);
   register_cplsa(m);
   register_s2net(m);
   register_tucker(m);
-  register_word_classes(m);
-  register_modelm(m);
-  register_modelm_score(m);
   register_wordbyword(m);
+
+  auto lm = m.def_submodule("lm", "Kernels of language models.");
+  register_modelm(lm);
+  register_modelm_score(lm);
+  register_ngram_sinks(lm);
+  register_ngram(lm);
+  register_ngram_model(lm);
+  register_ngram_states(lm);
+  register_ngram_tables(lm);
+  register_rnnlm(lm);
+  register_word_classes(lm);
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/parallel.h"
+#include "lm/key_layout.h"
 #include "lm/ngram_smooth.h"
 #include "lm/ngram_sweep.h"
 

@@ -8,7 +8,7 @@
 #include "lm/discounts.h"
 #include "lm/ngram_sink.h"
 #include "lm/ngram_text.h"
-#include "lm/record_store.h"
+#include "lm/workspace.h"
 
 namespace semproj::lm {
 

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "lm/discounts.h"
+#include "lm/key_layout.h"
 #include "lm/ngram_records.h"
 #include "lm/ngram_sink.h"
 #include "lm/record_runs.h"

@@ -14,6 +14,7 @@
 #include <array>
 #include <vector>
 
+#include "lm/key_layout.h"
 #include "lm/ngram_records.h"
 #include "lm/ngram_sink.h"
 #include "lm/record_store.h"

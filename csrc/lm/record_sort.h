@@ -12,29 +12,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/parallel.h"
 #include "lm/ngram_key.h"
+#include "lm/word_buckets.h"
 
 namespace semproj::lm {
-
-// Which words share a bucket: from 0 up, by code.
-class WordBuckets {
- public:
-  // By how often each code comes. About n_buckets, at most 2^16.
-  WordBuckets(std::span<const int64_t> counts, int n_buckets);
-
-  int size() const { return n_; }
-  uint32_t operator()(uint32_t code) const { return of_[code]; }
-
- private:
-  std::vector<uint16_t> of_;
-  int n_ = 1;
-};
 
 struct SortRange {
   int low;  // Only bits from here on are compared: where they are equal, records stay in the order they have.

@@ -23,7 +23,7 @@ from .encoder import Encoder
 from .implicitals import ImplicitALS
 from .jplsa import JPLSA
 from .lemmatizer import Lemmatizer
-from .lm import RNNLM, NGramLM
+from .lm import RNNLM, ModelM, NGramLM, WordClasses
 from .lsa import LSA
 from .mixture import SurfaceMixture
 from .mrlsa import MRLSA, RawRelations
@@ -67,6 +67,7 @@ __all__ = [
     "ImplicitALS",
     "Lemmatizer",
     "LogTfIdf",
+    "ModelM",
     "MultiTermCounter",
     "NGramLM",
     "NearestNeighborClassifier",
@@ -82,6 +83,7 @@ __all__ = [
     "Thesaurus",
     "Tucker",
     "WordByWord",
+    "WordClasses",
     "WordNet",
     "__version__",
     "alignment",

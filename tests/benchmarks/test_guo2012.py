@@ -15,8 +15,8 @@ if str(ROOT) not in sys.path:
 
 import semproj as sj  # noqa: E402
 from benchmarks.papers.framework import compare, files  # noqa: E402
+from benchmarks.papers.framework.definitions import Corpus, is_pointer, read_wiktionary  # noqa: E402
 from benchmarks.papers.sentences import guo2012, models, tasks  # noqa: E402
-from benchmarks.papers.sentences.definitions import Corpus, is_pointer, read_wiktionary  # noqa: E402
 from benchmarks.papers.sentences.guo2012_rows import ROWS, wtmf  # noqa: E402
 from benchmarks.papers.sentences.models import MODELS, Setting  # noqa: E402
 from benchmarks.papers.sentences.tasks import Pairs, Paraphrase, read_task  # noqa: E402

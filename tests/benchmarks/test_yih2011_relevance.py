@@ -20,7 +20,7 @@ from benchmarks.papers.relevance import methods, yih2011_relevance  # noqa: E402
 from benchmarks.papers.relevance.collections import READERS  # noqa: E402
 from benchmarks.papers.relevance.hdlr import learn_metric  # noqa: E402
 from benchmarks.papers.relevance.measures import RATES, measures, roc  # noqa: E402
-from tests.support.papering import run_paper  # noqa: E402
+from tests.support.papering import not_measured, run_paper  # noqa: E402
 
 ALL = {"AUC", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP"}
 TOPICS = 4
@@ -75,6 +75,7 @@ def test_the_rows_of_both_tables(data, tmp_path, capsys, monkeypatch):
     rows = ["S2Net", "S2Net+TFIDF", "TFIDF", "HDLR", "CPLSA", "PCA", "OPCA", "JPLSA", "CCA", "PLSA"]
     datasets = ("nfcorpus", "crowdflower")
     assert set(found) == {("2", name, row, metric) for name in datasets for row in rows for metric in ALL}
+    assert not not_measured("yih2011", found)
     for name in datasets:  # queries and documents have no telling words in common
         assert found["2", name, "TFIDF", "AUC"]["ours"] < 0.65
         assert found["2", name, "S2Net", "AUC"]["ours"] > 0.9

@@ -1,6 +1,6 @@
 // Keys of 64, 128 and 192 bits by hand, and sorted records whatever their keys.
 
-#include "lm/ngram_key.h"
+#include "lm/key_layout.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import semproj as sj
-from semproj import _core
+from semproj._core import lm as _core
 from semproj.lm import ModelM, Vocabulary, WordClasses
 from semproj.lm._modelm_training import Exponential, WordNumbers
 from semproj.lm._reading import Sentences

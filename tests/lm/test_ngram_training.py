@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semproj import _core
+from semproj._core import lm as _core
 from semproj.lm._training import DiscountWarning, check_settings, train, warn_of_discounts
 from tests.reference import ngram as reference
 

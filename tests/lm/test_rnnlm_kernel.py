@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from semproj import _core
 from semproj._common.resources import single_threaded_blas
+from semproj._core import lm as _core
 from semproj.lm._network import ARRAYS, frequency_classes, given_classes, of_kernel, starting_arrays, starting_sums
 from tests.reference import rnnlm as reference
 from tests.support import same_bits

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import semproj as sj
-from semproj import _core
+from semproj._core import lm as _core
 from semproj.lm import RNNLM, WordClasses
 from tests.reference import wordclasses as reference
 

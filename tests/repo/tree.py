@@ -59,7 +59,7 @@ def read(path: Path) -> str:
 @cache
 def modules() -> dict[str, Path]:
     """The modules of the package, ``""`` for its ``__init__``, and the compiled one."""
-    found = {"_core": PACKAGE / "_core.pyi"}
+    found = {"_core": PACKAGE / "_core" / "__init__.pyi"}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         found[".".join(part for part in parts if part != "__init__")] = path

@@ -153,12 +153,14 @@ def _completer() -> sj.SentenceCompleter:
     completion = sj.completion
     methods = {
         "lsa": completion.LSASimilarity(3, min_count=1),
-        "lsa-lm": completion.LSALanguageModel(sj.lm.NGramLM(2), completion.LSASimilarity(3, min_count=1)),
+        "lsa-lm": completion.LSALanguageModel(sj.NGramLM(2), completion.LSASimilarity(3, min_count=1)),
         "pmi": completion.PMI(stop_words=0, min_count=1),
         "near": completion.NearestSentences(min_count=1),
         "reconstruction": completion.LSAReconstruction(0.5, min_count=1),
     }
-    completer = sj.SentenceCompleter(methods, ridge=0.1).fit(TEXTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscountWarning)  # so few words
+        completer = sj.SentenceCompleter(methods, ridge=0.1).fit(TEXTS)
     return completer.fit_combination(
         [("red _____ pie", ["apple", "sea"]), ("deep _____ sea", ["pie", "blue"])], [0, 1]
     )

@@ -94,11 +94,17 @@ def run_paper(paper: str, data: Path, tmp_path: Path, *arguments: str) -> dict:
 
 
 def not_measured(paper: str, found: dict) -> set[str]:
-    """Titles of rows and columns of docs/results.md that no row of a run belongs to."""
+    """Titles of rows and columns of docs/results.md that no row of a run belongs to, in the tables it has."""
+    tables = {place[0] for place in found}
+    layouts = [
+        layout
+        for layout in LAYOUTS[paper]
+        if layout.place(next(iter(layout.rows.values())), next(iter(layout.columns.values())))[0] in tables
+    ]
     missing: set[str] = set()
-    for layout in LAYOUTS[paper]:
+    for layout in layouts:
         missing.update(layout.rows, layout.columns)
-    for layout in LAYOUTS[paper]:
+    for layout in layouts:
         for title, row in layout.rows.items():
             for other, column in layout.columns.items():
                 if layout.place(row, column) in found:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.papers.completion.novels import ARCHIVE, read_books, tokenize
+from benchmarks.papers.framework.definitions import BROWN, WIKTIONARY, WORDNET, read_wiktionary, read_wordnet
 from benchmarks.papers.framework.files import MissingFile, read_lines, read_table, require
-from benchmarks.papers.sentences.definitions import BROWN, WIKTIONARY, WORDNET, read_wiktionary, read_wordnet
 from semproj.completion import CompletionQuestion
 
 HOLMES = "holmes/{split}.tsv.xz"

@@ -15,10 +15,10 @@ PAPERS = {
     "platt2010": "benchmarks.papers.crosslingual.platt2010",
     "yih2011": "benchmarks.papers.crosslingual.yih2011",
     "guo2012": "benchmarks.papers.sentences.guo2012",
-    "zweig2012": "benchmarks.papers.completion.zweig2012",
     "yih2012": "benchmarks.papers.thesauri.yih2012",
     "chang2013": "benchmarks.papers.thesauri.chang2013",
     "zhang2014": "benchmarks.papers.thesauri.zhang2014",
+    "zweig2012": "benchmarks.papers.completion.zweig2012",
 }
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.papers.framework.definitions import FILES, Corpus
 from benchmarks.papers.framework.files import MissingFile, require
 from benchmarks.papers.framework.plotting import add_figure
 from benchmarks.papers.framework.registry import Options, Paper
 from benchmarks.papers.framework.tables import SLICE_NOTE, Report, Row, say
-from benchmarks.papers.sentences.definitions import FILES, Corpus
 from benchmarks.papers.sentences.guo2012_rows import ROWS, RowSpec
 from benchmarks.papers.sentences.models import LDA_SWEEPS, MODELS, Fitted, Setting, mixed
 from benchmarks.papers.sentences.tasks import Pairs, Retrieval, Task, read_task

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semproj as sj
-from benchmarks.papers.sentences.definitions import Corpus, Sentences
+from benchmarks.papers.framework.definitions import Corpus, Sentences
 from benchmarks.papers.sentences.tasks import Retrieval, Vectors
 
 LDA_SWEEPS, LDA_AVERAGED = 200, 10  # the paper has 5,000 sweeps and averages over the last ten

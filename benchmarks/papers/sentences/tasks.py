@@ -21,8 +21,8 @@ from scipy import stats
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from benchmarks.papers.framework import compare
+from benchmarks.papers.framework.definitions import Corpus, Sentences, synset_name
 from benchmarks.papers.framework.files import evenly, number_of, read_lines, read_table, require
-from benchmarks.papers.sentences.definitions import Corpus, Sentences, synset_name
 from semproj.tasks import best_threshold
 
 SAMPLE = 1000  # definitions, of the paper's approximation of ATOP

@@ -29,8 +29,8 @@ def _text(n: int, n_words: int) -> np.ndarray:
 
 
 def _pass(options: Options, units: int) -> Workload:
-    from semproj import _core
     from semproj._common.resources import single_threaded_blas
+    from semproj._core import lm as _core
     from semproj.lm._network import frequency_classes, of_kernel, starting_arrays, starting_sums
 
     n_words, streams, steps, blocks = options.pick((60_000, 128, 20, 30), (20_000, 64, 20, 10), (200, 4, 5, 3))

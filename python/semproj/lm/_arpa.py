@@ -8,11 +8,11 @@ import os
 import zlib
 from typing import Any, BinaryIO, cast
 
-from .. import _core
 from .._common.atomic import replacing
 from .._common.config import log
 from .._common.files import PathLike, open_binary
 from .._common.types import Array
+from .._core import lm as _core
 
 _CHUNK = 1 << 22
 

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
 from .._common.checkpoint import check_state, seed_identity
 from .._common.files import PathLike
 from .._common.fitting import Progress, State, Sweeps, check_loop_parameters, fit_by_sweeps
@@ -20,6 +19,7 @@ from .._common.persistence import Persistent, checksum, saveable
 from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_integer, keeps_previous_fit, seed_key
+from .._core import lm as _core
 from ._model import as_sentences
 from ._reading import Sentences, lines_of, number_words
 from ._vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Sentence, Vocabulary

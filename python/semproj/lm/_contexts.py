@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
 from .._common.types import Array
+from .._core import lm as _core
 
 
 class Trie(NamedTuple):

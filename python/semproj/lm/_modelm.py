@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
 from .._common.checkpoint import seed_identity
 from .._common.files import PathLike
 from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
@@ -19,6 +18,7 @@ from .._common.layouts import layouts, numbers
 from .._common.persistence import Persistent, saveable
 from .._common.resources import resolve_threads
 from .._common.validation import check_integer, check_positive, check_real, keeps_previous_fit
+from .._core import lm as _core
 from ._classes import WordClasses
 from ._contexts import Trie
 from ._model import LanguageModel, SentenceSums, WordScores, as_sentences

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._common.checkpoint import check_state, seed_identity
 from .._common.fitting import State, Sweeps
 from .._common.persistence import checksum
 from .._common.resources import resolve_threads
 from .._common.types import Array
+from .._core import lm as _core
 from ._contexts import Trie, make_trie
 from ._reading import Sentences
 from ._vocabulary import BEGIN_ID, END_ID

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
 from .._common.types import Array
+from .._core import lm as _core
 from ._vocabulary import BEGIN_ID
 
 ARRAYS = ("input", "recurrent", "classes", "words", "hidden_bias", "class_bias", "word_bias")

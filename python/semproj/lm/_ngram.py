@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .. import _core
 from .._common.resources import memory_for
 from .._common.validation import check_integer, keeps_previous_fit
+from .._core import lm as _core
 from ._queries import NGramQueries
 from ._training import MAX_ORDER, check_settings, train, warn_of_discounts
 from ._vocabulary import Sentence, Vocabulary
@@ -46,7 +46,7 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
         Bytes that training may take, beside the words and the model itself. What does not fit is sorted on disk:
         the result is the same. None: half of what this process may use.
     temp_dir : path-like or None, default None
-        Where that disk is. Nothing stays there, however the fit ends. None: the system's folder of temporary files.
+        Where that disk is. Nothing stays there, however the fit ends. None: the system's folder for such files.
     n_threads : int or None
     progress : bool, default False
         Show a progress bar.
@@ -61,7 +61,7 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
         How many n-grams of each order the model has.
     discounts_ : list of float64 arrays
         For each order. Kneser-Ney: what is taken from the counts 1, 2, and 3 or more. Good-Turing: what the counts
-        1 to `katz_k` are multiplied by. Where a small text gives none, 0.5, 1 and 1.5 are taken, or a count is left
+        1 to `katz_k` are multiplied by. Where a small text gives none, 0.5, 1 and 1.5 are taken, or a count stays
         as it is, and a ``DiscountWarning`` says so.
     n_words_seen_, n_sentences_seen_ : int
         Of the text.

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .. import _core
 from .._common.layouts import layouts, numbers
 from .._common.persistence import Persistent
 from .._common.resources import resolve_threads
 from .._common.tensorfile import Arrays
 from .._common.types import Array
 from .._common.validation import check_integer
+from .._core import lm as _core
+from .._core import take_batch
 from ._arpa import read_arpa, write_arpa
 from ._model import LanguageModel, SentenceSums, WordScores, as_sentences
 from ._quantize import QuantizationError, make_codebooks
@@ -175,7 +176,7 @@ class NGramQueries(Persistent, LanguageModel):
         threads = resolve_threads(self.n_threads if n_threads is None else n_threads)
         iterator = iter(as_sentences(sentences))
         parts, n = [], 0
-        while batch := _core.take_batch(iterator, _BATCH, _BATCH // 16):
+        while batch := take_batch(iterator, _BATCH, _BATCH // 16):
             sums = self._store.score_batch(batch, n, bos, eos, threads)
             parts.append(SentenceSums(sums.log_probs, sums.words, sums.unknown_log_probs, sums.unknown_words))
             n += len(batch)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._common.checkpoint import check_state, seed_identity
 from .._common.fitting import State, Sweeps
 from .._common.persistence import checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_integer, check_real, seed_key
+from .._core import lm as _core
 from ._network import Classing, frequency_classes, given_classes, of_kernel, starting_arrays, starting_sums
 from ._sentences import NumberedText, RawText
 from ._vocabulary import BEGIN_ID, END_ID

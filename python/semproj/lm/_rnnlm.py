@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
 from .._common.files import PathLike
 from .._common.fitting import check_loop_parameters, fit_by_sweeps
 from .._common.layouts import layouts
@@ -18,6 +17,7 @@ from .._common.persistence import Persistent, checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer, check_positive, check_real, keeps_previous_fit
+from .._core import lm as _core
 from ._model import LanguageModel, SentenceSums, WordScores
 from ._network import Classing, of_kernel
 from ._rnn_training import RnnSweeps

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .. import _core
 from .._common.base import progress_bar
 from .._common.config import log
 from .._common.files import PathLike, open_binary
 from .._common.resources import half_of_memory, resolve_threads
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer
+from .._core import lm as _core
+from .._core import take_batch
 from ._model import as_sentences
 from ._vocabulary import BEGIN, END, SPECIAL
 
@@ -215,7 +216,7 @@ def _read(training: _core.NGramTraining, settings: Settings, sentences: Any, fil
 
 def _add_sentences(training: _core.NGramTraining, sentences: Any, block: int) -> Iterator[None]:
     iterator = iter(as_sentences(sentences))
-    while batch := _core.take_batch(iterator, block, block // 16):
+    while batch := take_batch(iterator, block, block // 16):
         training.add_sentences(batch)
         yield
 

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .. import _core
 from .._common.persistence import load
+from .._core import lm as _core
 from ._ngram import NGramLM
 
 __all__ = ["Config", "FullScoreReturn", "LanguageModel", "Model", "State"]

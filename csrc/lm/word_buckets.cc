@@ -1,4 +1,6 @@
-#include "lm/record_sort.h"
+#include "lm/word_buckets.h"
+
+#include <algorithm>
 
 namespace semproj::lm {
 
