@@ -7,6 +7,7 @@
 // then by the word that follows it. An n-gram that begins with <s> has zeros below it up to the order that is
 // counted.
 
+#include <array>
 #include <cstdint>
 
 #include "lm/ngram_key.h"

@@ -44,6 +44,7 @@ struct Key {
 
   // Up to 32 bits from `low` on.
   uint32_t bits(int low, uint32_t mask) const {
+    if constexpr (kWords == 1) return static_cast<uint32_t>(words[0] >> low) & mask;
     const int word = low >> 6, shift = low & 63;
     uint64_t found = words[word] >> shift;
     if (shift > 32 && word + 1 < kWords) found |= words[word + 1] << (64 - shift);

@@ -32,7 +32,7 @@ struct Model {
       const auto& order = arrays.orders()[k - 1];
       for (size_t i = 0; i < order.log_probs.size(); ++i) {
         std::string text;
-        for (size_t j = 0; j < k; ++j) text += (j > 0 ? " " : "") + word(order.words[i * k + j]);
+        for (size_t j = 0; j < k; ++j) text.append(j > 0 ? " " : "").append(word(order.words[i * k + j]));
         found[text] = {std::pow(10.0, order.log_probs[i]), std::pow(10.0, order.log_backoffs[i])};
       }
     }
@@ -158,7 +158,8 @@ TEST(the_same_bits_in_little_memory) {
   for (int i = 0; i < 40'000; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double u = static_cast<double>(state >> 11) / 9007199254740992.0;
-    text += "w" + std::to_string(static_cast<int>(u * u * u * 3000)) + ((state >> 20) % 11 == 0 ? "\n" : " ");
+    text.append("w").append(std::to_string(static_cast<int>(u * u * u * 3000)));
+    text += (state >> 20) % 11 == 0 ? '\n' : ' ';
   }
   for (const Smoothing smoothing : {Smoothing::kneser_ney, Smoothing::good_turing}) {
     for (const int order : {1, 3, 5}) {
