@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 import semproj as sj
+from semproj.completion import LSAReconstruction, LSASimilarity
+from semproj.lm import DiscountWarning
 from tests.support import random_counts
 from tests.support.relating import planted as planted_relations
 from tests.support.tensors import planted as planted_tensor
@@ -116,6 +119,20 @@ def wordbyword() -> list[Any]:
     return [sj.WordByWord(min_cooccurrence=1).fit(texts(), texts()).transform(rows)]
 
 
+def language(model: Any) -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscountWarning)  # words drawn alike have no discounts
+        model.fit(texts())
+    return [model.scores(texts())]
+
+
+def completed() -> list[Any]:
+    methods = {"lsa": LSASimilarity(60, min_count=1), "reconstruction": LSAReconstruction(0.5, min_count=1)}
+    completer = sj.SentenceCompleter(methods).fit(texts())
+    asked = completer.complete(" ".join([*WORDS[:9], "_____", *WORDS[9:19]]), WORDS[19:29])
+    return [np.array([list(each.by_method.values()) for each in asked])]
+
+
 def weighted(model: Any) -> list[Any]:
     return [model.fit(COUNTS), model.transform(COUNTS).data]
 
@@ -127,6 +144,11 @@ def counted(model: Any, documents: Any) -> list[Any]:
 
 CASES: dict[str, Callable[[], list[Any]]] = {
     "LSA": lsa,
+    "ModelM": lambda: language(sj.ModelM(classes=5, max_iter=3)),
+    "NGramLM": lambda: language(sj.NGramLM()),
+    "RNNLM": lambda: language(sj.RNNLM(64, epochs=1, random_state=0)),
+    "SentenceCompleter": completed,
+    "WordClasses": lambda: [sj.WordClasses(20).fit(texts()).classes_],
     "LSA centred": lambda: lsa(center=True),
     "LSA lanczos": lambda: lsa(solver="lanczos", center=True),
     "Encoder": encoder,
