@@ -44,8 +44,12 @@ class GramTable {
 
   const GramLayout& layout() const { return layout_; }
 
-  Home home(int64_t context, uint32_t word) const {
-    const uint64_t m = mixer_.mix((static_cast<uint64_t>(context) << layout_.word_bits) | word);
+  uint64_t key(int64_t context, uint32_t word) const {
+    return (static_cast<uint64_t>(context) << layout_.word_bits) | word;
+  }
+  Home home(int64_t context, uint32_t word) const { return home(key(context, word)); }
+  Home home(uint64_t key) const {
+    const uint64_t m = mixer_.mix(key);
     const auto product =
         static_cast<unsigned __int128>(m << (64 - layout_.key_bits)) * static_cast<uint64_t>(layout_.n_lines);
     return {static_cast<int64_t>(product >> 64), m & low_mask(layout_.low_bits)};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/parallel.h"
@@ -26,6 +27,12 @@ uint32_t nearest(const float* values, int n, float x) {
   if (at == n) return static_cast<uint32_t>(n - 1);
   return static_cast<uint32_t>(x - values[at - 1] <= values[at] - x ? at - 1 : at);
 }
+
+// An n-gram that is dealt to a piece of its table.
+struct Entry {
+  uint64_t key;
+  float log_prob, backoff;
+};
 
 uint32_t code_of_backoff(const Codebook& codebook, float backoff) {
   if (backoff == 0) return std::signbit(backoff) ? 0 : 1;
@@ -53,20 +60,15 @@ void NGramBuilder::begin(std::span<const int64_t> counts_by_order) {
   layouts_.clear();
   n_words_ = counts_by_order[0];
   spill_.reset();
-  double bytes = 0;  // of n-grams, their contexts and order, and of tables
+  expected_.assign(counts_by_order.begin(), counts_by_order.end());
+  made_ = 0;
+  double bytes = 0;  // of the n-grams of an order, as they come and as they are dealt
   for (int order = 2; order <= max_order(); ++order) {
-    bytes += static_cast<double>(counts_by_order[static_cast<size_t>(order) - 1]) * (4 * order + 8 + 16 + 16);
+    const auto n = static_cast<double>(expected_[static_cast<size_t>(order) - 1]);
+    bytes = std::max(bytes, n * static_cast<double>(2 * sizeof(Entry)));
   }
-  if (options_.memory > 0 && bytes > static_cast<double>(options_.memory)) {
+  if (in_turn() && bytes > static_cast<double>(options_.memory)) {
     spill_ = std::make_unique<NGramSpill>(options_.memory, options_.folder, counts_by_order);
-    return;
-  }
-  for (int order = 1; order <= max_order(); ++order) {
-    const auto n = static_cast<size_t>(std::min(counts_by_order[static_cast<size_t>(order) - 1], kReserved));
-    Rows& rows = rows_[static_cast<size_t>(order) - 1];
-    if (order > 1) rows.words.reserve(n * static_cast<size_t>(order));
-    rows.log_probs.reserve(n);
-    if (order < max_order()) rows.backoffs.reserve(n);
   }
 }
 
@@ -76,7 +78,10 @@ void NGramBuilder::add(int order, int64_t n, const uint32_t* words, const float*
     spill_->add(order, n, words, log_prob, log_backoff);
     return;
   }
+  while (in_turn() && made_ < order - 1) make(++made_);
+  if (made_ >= order) throw std::invalid_argument("n-grams: expected one order after the other");
   Rows& rows = rows_[static_cast<size_t>(order) - 1];
+  if (rows.size() == 0) reserve(order);
   if (order == 1) {
     for (int64_t i = 0; i < n; ++i) {
       if (words[i] != rows.size() + i) throw std::invalid_argument("unigrams: expected all words in order");
@@ -85,7 +90,15 @@ void NGramBuilder::add(int order, int64_t n, const uint32_t* words, const float*
     for (int64_t i = 0; i < n * order; ++i) {
       if (words[i] >= n_words_) throw std::invalid_argument("words: expected ids of unigrams");
     }
-    rows.words.insert(rows.words.end(), words, words + n * order);
+    if (in_turn()) {
+      const size_t before = rows.keys.size();
+      rows.keys.resize(before + static_cast<size_t>(n));
+      if (!find_keys(order, n, words, rows.keys.data() + before).empty()) {
+        throw std::invalid_argument("n-grams: expected their contexts among them");
+      }
+    } else {
+      rows.words.insert(rows.words.end(), words, words + n * order);
+    }
   }
   rows.log_probs.insert(rows.log_probs.end(), log_prob, log_prob + n);
   if (order < max_order()) {
@@ -104,7 +117,44 @@ void NGramBuilder::end() {
     spill_.reset();
     return;
   }
-  Rows& first = rows_[0];
+  if (in_turn()) {
+    while (made_ < max_order()) make(++made_);
+  } else {
+    set_unigrams();
+    bool again = true;
+    while (again) {
+      again = false;
+      for (int order = 2; order <= max_order() && !again; ++order) {
+        // What was missing belongs into a table that is there already.
+        again = !make_table(order);
+      }
+    }
+    if (max_order() > 1) score_added();
+  }
+  rows_.clear();
+}
+
+void NGramBuilder::reserve(int order) {
+  const auto n = static_cast<size_t>(std::min(expected_[static_cast<size_t>(order) - 1], kReserved));
+  Rows& rows = rows_[static_cast<size_t>(order) - 1];
+  if (order > 1 && in_turn()) rows.keys.reserve(n);
+  if (order > 1 && !in_turn()) rows.words.reserve(n * static_cast<size_t>(order));
+  rows.log_probs.reserve(n);
+  if (order < max_order()) rows.backoffs.reserve(n);
+}
+
+void NGramBuilder::make(int order) {
+  if (order == 1) {
+    set_unigrams();
+  } else {
+    fill(order);
+    mark_leaves(order - 1);
+  }
+  rows_[static_cast<size_t>(order) - 1] = {};
+}
+
+void NGramBuilder::set_unigrams() {
+  const Rows& first = rows_[0];
   if (first.size() != n_words_) throw std::invalid_argument("unigrams: expected as many as were announced");
   built_.unigrams.resize(2 * static_cast<size_t>(n_words_));
   for (int64_t i = 0; i < n_words_; ++i) {
@@ -115,19 +165,19 @@ void NGramBuilder::end() {
   }
   built_.tables.resize(rows_.size() - 1);
   layouts_.resize(rows_.size() - 1);
-  bool again = true;
-  while (again) {
-    again = false;
-    for (int order = 2; order <= max_order() && !again; ++order) {
-      std::vector<int64_t> contexts;
-      again = !find_contexts(order, &contexts);
-      if (again) break;  // what was missing belongs into a table that is there already
-      fill(order, contexts);
-      mark_leaves(order - 1, contexts);
-    }
+}
+
+bool NGramBuilder::make_table(int order) {
+  Rows& rows = rows_[static_cast<size_t>(order) - 1];
+  rows.keys.resize(static_cast<size_t>(rows.size()));
+  const auto missing = find_keys(order, rows.size(), rows.words.data(), rows.keys.data());
+  if (!missing.empty()) {
+    add_contexts(order, missing);
+    return false;
   }
-  if (max_order() > 1) score_added();
-  rows_.clear();
+  fill(order);
+  mark_leaves(order - 1);
+  return true;
 }
 
 GramTable NGramBuilder::table(int order) const {
@@ -143,38 +193,44 @@ std::vector<GramTable> NGramBuilder::tables() const {
   return all;
 }
 
-bool NGramBuilder::find_contexts(int order, std::vector<int64_t>* contexts) {
-  const Rows& rows = rows_[static_cast<size_t>(order) - 1];
-  const int64_t n = rows.size();
-  contexts->resize(static_cast<size_t>(n));
-  std::atomic<bool> missing = false;
-  parallel_for((n + kGrain - 1) / kGrain, options_.n_threads, [&](int64_t task, int) {
+std::vector<int64_t> NGramBuilder::find_keys(int order, int64_t n, const uint32_t* words,
+                                             uint64_t* keys) const {
+  std::mutex mutex;
+  std::vector<int64_t> missing;
+  parallel_for(block_count(n, kGrain), options_.n_threads, [&](int64_t task, int) {
     const Block block = block_at(n, kGrain, task);
-    const uint32_t* words = rows.words.data();
-    int64_t* const slots = contexts->data();
-    for (int64_t i = block.begin; i < block.end; ++i) slots[i] = words[i * order];
+    std::vector<int64_t> slots(static_cast<size_t>(block.end - block.begin));
+    const auto slot = [&](int64_t i) -> int64_t& { return slots[static_cast<size_t>(i - block.begin)]; };
+    for (int64_t i = block.begin; i < block.end; ++i) slot(i) = words[i * order];
     for (int k = 2; k < order; ++k) {
       const GramTable grams = table(k);
       Home homes[kAhead];
       for (int64_t i = block.begin; i < block.end + kAhead; ++i) {
-        if (const int64_t done = i - kAhead; done >= block.begin && slots[done] != kNoSlot) {
-          slots[done] = grams.find(homes[done % kAhead]);
-          if (slots[done] == kNoSlot) missing = true;
+        if (const int64_t done = i - kAhead; done >= block.begin && slot(done) != kNoSlot) {
+          slot(done) = grams.find(homes[done % kAhead]);
         }
-        if (i < block.end && slots[i] != kNoSlot) {
-          homes[i % kAhead] = grams.home(slots[i], words[i * order + k - 1]);
+        if (i < block.end && slot(i) != kNoSlot) {
+          homes[i % kAhead] = grams.home(slot(i), words[i * order + k - 1]);
           grams.prefetch(homes[i % kAhead]);
         }
       }
     }
+    for (int64_t i = block.begin; i < block.end; ++i) {
+      keys[i] = (static_cast<uint64_t>(slot(i)) << word_bits()) | words[i * order + order - 1];
+      if (slot(i) == kNoSlot) {
+        const std::lock_guard lock(mutex);
+        missing.push_back(i);
+      }
+    }
   });
-  if (!missing) return true;
-  // Rare, and never so from our own estimator. Prefixes that are missing themselves turn up in the next
-  // round.
+  return missing;
+}
+
+// Rare, and never so from our own estimator. Prefixes that are missing themselves turn up in the next round.
+void NGramBuilder::add_contexts(int order, const std::vector<int64_t>& missing) {
   std::vector<std::vector<uint32_t>> prefixes;
-  for (int64_t i = 0; i < n; ++i) {
-    if ((*contexts)[static_cast<size_t>(i)] != kNoSlot) continue;
-    const uint32_t* words = rows.words.data() + i * order;
+  for (const int64_t i : missing) {
+    const uint32_t* words = rows_[static_cast<size_t>(order) - 1].words.data() + i * order;
     prefixes.emplace_back(words, words + order - 1);
   }
   std::sort(prefixes.begin(), prefixes.end());
@@ -185,23 +241,21 @@ bool NGramBuilder::find_contexts(int order, std::vector<int64_t>* contexts) {
     below.log_probs.push_back(0);  // until score_added
     below.backoffs.push_back(0);
   }
-  return false;
 }
 
-void NGramBuilder::fill(int order, const std::vector<int64_t>& contexts) {
-  for (int failures = 0; !try_fill(order, contexts, failures); ++failures) {
+void NGramBuilder::fill(int order) {
+  for (int failures = 0; !try_fill(order, failures); ++failures) {
     if (failures == kMostFailures) throw std::runtime_error("a table of n-grams cannot be filled");
   }
 }
 
-bool NGramBuilder::try_fill(int order, const std::vector<int64_t>& contexts, int failures) {
+bool NGramBuilder::try_fill(int order, int failures) {
   const auto at = static_cast<size_t>(order) - 2;
   const Rows& rows = rows_[at + 1];
   const int64_t n = rows.size();
-  const int word_bits = bits_for(n_words_);
-  const int context_bits = order == 2 ? word_bits : bits_for(layouts_[at - 1].n_slots());
-  const int64_t n_lines = lines_for(n, context_bits, word_bits, prob_bits(), backoff_bits(order), failures);
-  const GramLayout layout = layout_for(n_lines, context_bits, word_bits, prob_bits(), backoff_bits(order));
+  const int context_bits = order == 2 ? word_bits() : bits_for(layouts_[at - 1].n_slots());
+  const int64_t n_lines = lines_for(n, context_bits, word_bits(), prob_bits(), backoff_bits(order), failures);
+  const GramLayout layout = layout_for(n_lines, context_bits, word_bits(), prob_bits(), backoff_bits(order));
   built_.tables[at] = {};
   built_.tables[at] = {Pages(static_cast<size_t>(n_lines) * kLineWords * sizeof(uint64_t)), n_lines, n};
   layouts_[at] = layout;
@@ -213,64 +267,83 @@ bool NGramBuilder::try_fill(int order, const std::vector<int64_t>& contexts, int
   const int64_t n_groups = n_lines / layout.group, groups_of_piece = std::max<int64_t>(1, n_groups / 256);
   const int64_t lines_of_piece = groups_of_piece * layout.group;
   const int64_t n_pieces = (n_lines + lines_of_piece - 1) / lines_of_piece;
-  const int64_t n_blocks = std::min<int64_t>(64, (n + kGrain - 1) / kGrain);
+  const int64_t n_blocks = std::min<int64_t>(64, block_count(n, kGrain));
   const int64_t of_block = n_blocks == 0 ? 0 : (n + n_blocks - 1) / n_blocks;
-  const auto home_of = [&](int64_t i) {
-    return grams.home(contexts[static_cast<size_t>(i)],
-                      rows.words[static_cast<size_t>(i * order + order - 1)]);
-  };
   std::vector<int64_t> starts(static_cast<size_t>(n_blocks * n_pieces) + 1, 0);  // by piece, then by block
-  parallel_for(n_blocks, options_.n_threads, [&](int64_t block, int) {
+  const auto each_of = [&](int64_t block, const auto& f) {                       // f(number, piece)
     for (int64_t i = block * of_block; i < std::min(n, (block + 1) * of_block); ++i) {
-      ++starts[static_cast<size_t>(home_of(i).line / lines_of_piece * n_blocks + block) + 1];
+      f(static_cast<size_t>(i), grams.home(rows.keys[static_cast<size_t>(i)]).line / lines_of_piece);
+    }
+  };
+  parallel_for(n_blocks, options_.n_threads, [&](int64_t block, int) {
+    std::vector<int64_t> counts(static_cast<size_t>(n_pieces));
+    each_of(block, [&](size_t, int64_t piece) { ++counts[static_cast<size_t>(piece)]; });
+    for (int64_t p = 0; p < n_pieces; ++p) {
+      starts[static_cast<size_t>(p * n_blocks + block) + 1] = counts[static_cast<size_t>(p)];
     }
   });
   for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-  std::vector<int64_t> sorted(static_cast<size_t>(n));
+  const Pages dealt(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(Entry));
+  Entry* const entries = dealt.as<Entry>();
   parallel_for(n_blocks, options_.n_threads, [&](int64_t block, int) {
     std::vector<int64_t> next(static_cast<size_t>(n_pieces));
-    for (int64_t p = 0; p < n_pieces; ++p)
+    for (int64_t p = 0; p < n_pieces; ++p) {
       next[static_cast<size_t>(p)] = starts[static_cast<size_t>(p * n_blocks + block)];
-    for (int64_t i = block * of_block; i < std::min(n, (block + 1) * of_block); ++i) {
-      sorted[static_cast<size_t>(next[static_cast<size_t>(home_of(i).line / lines_of_piece)]++)] = i;
     }
+    each_of(block, [&](size_t i, int64_t piece) {
+      entries[next[static_cast<size_t>(piece)]++] = {rows.keys[i], rows.log_probs[i],
+                                                     order < max_order() ? rows.backoffs[i] : 0};
+    });
   });
 
   std::atomic<bool> full = false;
   std::mutex mutex;
-  int64_t twice = -1;  // the first n-gram that was there already
+  std::vector<uint64_t> twice;
   parallel_for(n_pieces, options_.n_threads, [&](int64_t piece, int) {
     const int64_t first = piece * lines_of_piece;
     clear_lines(lines + first * kLineWords, std::min(lines_of_piece, n_lines - first));
     const auto begin = static_cast<size_t>(piece * n_blocks), end = begin + static_cast<size_t>(n_blocks);
     for (int64_t s = starts[begin]; s < starts[end] && !full; ++s) {
-      const int64_t i = sorted[static_cast<size_t>(s)];
-      const float log_prob = rows.log_probs[static_cast<size_t>(i)];
-      const float backoff = order < max_order() ? rows.backoffs[static_cast<size_t>(i)] : 0;
+      const Entry& entry = entries[s];
       const uint32_t prob_value =
-          book ? nearest(book->log_probs.data(), 256, log_prob) : prob_bits_of(log_prob);
+          book ? nearest(book->log_probs.data(), 256, entry.log_prob) : prob_bits_of(entry.log_prob);
       const uint32_t backoff_value =
-          book ? code_of_backoff(*book, backoff) : std::bit_cast<uint32_t>(backoff);
+          book ? code_of_backoff(*book, entry.backoff) : std::bit_cast<uint32_t>(entry.backoff);
       int64_t slot;
-      const Put put =
-          put_gram(lines + first * kLineWords, first, layout, home_of(i), prob_value, backoff_value, &slot);
+      const Put put = put_gram(lines + first * kLineWords, first, layout, grams.home(entry.key), prob_value,
+                               backoff_value, &slot);
       if (put == Put::full) full = true;
       if (put == Put::twice) {
         const std::lock_guard lock(mutex);
-        if (twice < 0 || i < twice) twice = i;
+        twice.push_back(entry.key);
       }
     }
   });
-  if (twice >= 0) throw DuplicateNGram(order, twice);
+  if (!twice.empty()) throw DuplicateNGram(order, first_repeat(order, twice));
   return !full;
+}
+
+// The first n-gram whose key came before, of keys that are known to come again.
+int64_t NGramBuilder::first_repeat(int order, const std::vector<uint64_t>& keys) const {
+  std::unordered_map<uint64_t, bool> seen;
+  for (const uint64_t key : keys) seen[key] = false;
+  const std::vector<uint64_t>& all = rows_[static_cast<size_t>(order) - 1].keys;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto found = seen.find(all[i]);
+    if (found != seen.end() && std::exchange(found->second, true)) return static_cast<int64_t>(i);
+  }
+  return -1;
 }
 
 // A context from which an n-gram goes on has any back-off but -0; one from which nothing does, and whose
 // back-off is 0, need not be kept in mind.
-void NGramBuilder::mark_leaves(int order, const std::vector<int64_t>& contexts) {
+void NGramBuilder::mark_leaves(int order) {
   const int64_t n_slots = order == 1 ? n_words_ : layouts_[static_cast<size_t>(order) - 2].n_slots();
   std::vector<uint64_t> goes_on((static_cast<size_t>(n_slots) + 63) / 64, 0);
-  for (const int64_t slot : contexts) goes_on[static_cast<size_t>(slot) / 64] |= uint64_t{1} << (slot % 64);
+  for (const uint64_t key : rows_[static_cast<size_t>(order)].keys) {
+    const uint64_t slot = key >> word_bits();
+    goes_on[slot / 64] |= uint64_t{1} << (slot % 64);
+  }
   const auto has_more = [&](int64_t slot) {
     return (goes_on[static_cast<size_t>(slot) / 64] >> (slot % 64)) & 1;
   };

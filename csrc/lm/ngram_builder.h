@@ -1,9 +1,16 @@
 #pragma once
 // Takes the n-grams of a model and makes its tables: see gram_table.h.
 //
-// Orders are stored from the lowest up: the key of an n-gram has the slot of its context. Contexts that are
-// missing, as files may have it, are added with the probability that the model gives them without. The
-// bytes of the tables follow from the order in which n-grams come, not from the number of threads.
+// Orders are stored from the lowest up: the key of an n-gram has the slot of its context. Without a limit of
+// memory all n-grams wait for the last one, and contexts that are missing, as files may have it, are added
+// with the probability that the model gives them without. With one, orders come one after the other and lack
+// nothing, as our estimator has it: their contexts are looked up as they come, and only one order waits, 32
+// bytes an n-gram with what sorting needs. The bytes of the tables follow from the order in which n-grams
+// come, not from the number of threads.
+//
+// An n-gram of order k costs k - 2 look-ups, which are under way side by side. Then n-grams are dealt to
+// pieces of the table that fit a cache, key and values together: in arrays of their own each would be fetched
+// from memory by itself.
 
 #include <array>
 #include <cstdint>
@@ -28,7 +35,7 @@ struct Codebook {
 struct BuilderOptions {
   int n_threads = 1;
   std::vector<Codebook> codebooks = {};  // from order 2 up; none: float32
-  int64_t memory = 0;                    // bytes; above, n-grams go to files. 0: no limit
+  int64_t memory = 0;                    // bytes; an order that needs more goes to files. 0: no limit
   std::string folder = {};               // of these files
 };
 
@@ -75,7 +82,8 @@ class NGramBuilder : public NGramSink {
 
  private:
   struct Rows {
-    std::vector<uint32_t> words;
+    std::vector<uint32_t> words;  // unless orders come in turn
+    std::vector<uint64_t> keys;   // of the context's slot and the last word
     std::vector<float> log_probs, backoffs;
     int64_t given = 0;  // those after it have been added
     int64_t size() const { return static_cast<int64_t>(log_probs.size()); }
@@ -87,17 +95,27 @@ class NGramBuilder : public NGramSink {
     if (order == max_order()) return 0;
     return options_.codebooks.empty() ? 32 : 8;
   }
+  bool in_turn() const { return options_.memory > 0; }
+  void reserve(int order);
+  void make(int order);
+  void set_unigrams();
+  bool make_table(int order);
+  int word_bits() const { return bits_for(n_words_); }
   GramTable table(int order) const;
   std::vector<GramTable> tables() const;
-  // The slots of the contexts of an order's n-grams. False if some were missing and have been added.
-  bool find_contexts(int order, std::vector<int64_t>* contexts);
-  void fill(int order, const std::vector<int64_t>& contexts);
-  bool try_fill(int order, const std::vector<int64_t>& contexts, int failures);
-  void mark_leaves(int order, const std::vector<int64_t>& contexts);
+  // The keys of n-grams. Returns the numbers of those whose context is missing.
+  std::vector<int64_t> find_keys(int order, int64_t n, const uint32_t* words, uint64_t* keys) const;
+  void add_contexts(int order, const std::vector<int64_t>& missing);
+  void fill(int order);
+  bool try_fill(int order, int failures);
+  int64_t first_repeat(int order, const std::vector<uint64_t>& keys) const;
+  void mark_leaves(int order);
   void score_added();
 
   BuilderOptions options_;
   std::vector<Rows> rows_;  // by order
+  std::vector<int64_t> expected_;
+  int made_ = 0;  // orders up to this one are made, if they come in turn
   int64_t n_words_ = 0;
   BuiltModel built_;
   std::vector<GramLayout> layouts_;

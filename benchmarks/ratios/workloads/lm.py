@@ -30,10 +30,11 @@ def _train(options: Options, text: lm_text.Sentences, order: int, folder: Path) 
     import semproj as sj
 
     held_out, arpa = text.lines(2000), folder / f"{order}.arpa"
-    memory = options.pick("8G", "1G", "500M")  # lmplz is slower with more than it needs, as it clears all of it
+    # The same for both; lmplz is slower with more than it needs, as it clears all of it.
+    gigabytes = options.pick(8, 2, 1)
 
     def ours(n: int) -> Any:
-        return sj.NGramLM(order=order, smoothing="kneser_ney", n_threads=n).fit(files=[text.train])
+        return sj.NGramLM(order=order, max_memory=gigabytes << 30, n_threads=n).fit(files=[text.train])
 
     contestants = [Contestant(OURS, n, lambda n=n: ours(n)) for n in options.threads]
     program = lm_peers.lmplz()
@@ -42,7 +43,7 @@ def _train(options: Options, text: lm_text.Sentences, order: int, folder: Path) 
             Contestant(
                 "lmplz",
                 n,
-                lambda n=n: lm_peers.estimate(program, text.train, order, arpa, n, memory),
+                lambda n=n: lm_peers.estimate(program, text.train, order, arpa, n, f"{gigabytes}G"),
                 own_clock=True,
             )
             for n in options.threads
@@ -66,7 +67,7 @@ def _train(options: Options, text: lm_text.Sentences, order: int, folder: Path) 
         most_seconds=240.0,
         notes=[
             f"{text.n_words} words, {text.source}; modified Kneser-Ney of order {order}, nothing cut off",
-            "ours ends with a model that answers, lmplz with an ARPA file; it has {memory} of memory",
+            f"ours ends with a model that answers, lmplz with an ARPA file; each may take {gigabytes} GB",
             f"perplexity: of {len(held_out)} sentences that were held out, both by our queries",
         ],
     )
