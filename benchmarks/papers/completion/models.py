@@ -36,7 +36,7 @@ LANGUAGE_MODELS: dict[str, Callable[[], Any]] = {
     # Section 3.1: 4-grams, words that come three times.
     "GT n-gram": lambda: NGramLM(4, smoothing="good_turing", min_count=3),
     "KN n-gram": lambda: NGramLM(4, min_count=3),
-    "RNN": lambda: RNNLM(200, min_count=5, epochs=1, random_state=0),
+    "RNN": lambda: RNNLM(256, n_slow=256, decay=0.95, min_count=5, epochs=1, random_state=0),
     "Model M": lambda: ModelM(min_count=5),
 }
 
