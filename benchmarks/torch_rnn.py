@@ -67,7 +67,7 @@ def train(
         )
         of_words, error = _words(torch, w, kept, begins, classes[target], places[target], flat.detach(), rate)
         torch.autograd.backward([loss, flat], [None, error])
-        total += float(loss) + of_words
+        total += float(loss.detach()) + of_words
         with torch.no_grad():
             for name, parameter in graph.items():
                 _step(torch, parameter, parameter.grad, kept[name], rate)
