@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLineBytes = kLineWords * sizeof(uint64_t);
 constexpr int64_t kBuffer = 1 << 17;
-constexpr int kAhead = 16, kMostFailures = 8;
+constexpr int kAhead = 16, kMostFailures = 24;
 
 bool bit_of(const std::vector<uint64_t>& bits, int64_t i) {
   return (bits[static_cast<size_t>(i) / 64] >> (i % 64)) & 1;
@@ -104,26 +104,21 @@ BuiltModel NGramSpill::end() {
     throw std::invalid_argument("unigrams: expected as many as were announced");
   }
   BuiltModel built;
-  for (int failures = 0; !build(failures, &built); ++failures) {
-    if (failures == kMostFailures) throw std::runtime_error("a table of n-grams cannot be filled");
-  }
-  return built;
-}
-
-bool NGramSpill::build(int failures, BuiltModel* built) {
   for (int order = 2; order <= max_order(); ++order) {
-    if (!build_order(order, failures)) return false;
+    for (int failures = 0; !build_order(order, failures); ++failures) {
+      if (failures == kMostFailures) throw std::runtime_error("a table of n-grams cannot be filled");
+    }
     mark_leaves(order - 1);
   }
-  built->unigrams = std::move(unigrams_);
+  built.unigrams = std::move(unigrams_);
   for (int order = 2; order <= max_order(); ++order) {
     const auto at = static_cast<size_t>(order) - 2;
     const int64_t n_lines = layouts_[at].n_lines;
-    built->tables.push_back({Pages(tables_[at]->handle(), static_cast<size_t>(n_lines * kLineBytes)), n_lines,
-                             given_[at]->size()});
+    built.tables.push_back({Pages(tables_[at]->handle(), static_cast<size_t>(n_lines * kLineBytes)), n_lines,
+                            given_[at]->size()});
     tables_[at].reset();  // the mapping keeps it
   }
-  return true;
+  return built;
 }
 
 int64_t NGramSpill::lines_of_part(int order) const {

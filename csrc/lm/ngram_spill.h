@@ -40,7 +40,6 @@ class NGramSpill {
 
   int max_order() const { return static_cast<int>(counts_.size()); }
   int64_t part_bytes() const;
-  bool build(int failures, BuiltModel* built);
   bool build_order(int order, int failures);
   Parts parts_for(int order) const;
   int64_t lines_of_part(int order) const;

@@ -148,6 +148,17 @@ class TestStorage:
         for name, array in large._get_state().items():
             np.testing.assert_array_equal(array, getattr(small, name), err_msg=name)
 
+    def test_any_memory_where_tables_do_not_fill_evenly(self, tmp_path):
+        """So many n-grams that the table of one order needs more lines than at first, and that of another does not."""
+        ids = np.random.default_rng(2).integers(0, 2000, 400_000)
+        text = [" ".join(map(str, words)) for words in np.split(ids, range(100, len(ids), 100))]
+        large, small = (NGramLM(order=3, max_memory=n, temp_dir=tmp_path).fit(text) for n in (1 << 30, 12 << 20))
+        filled = [large.ngram_counts_[k - 1] / len(getattr(large, f"grams{k}_")) for k in (2, 3)]
+        assert filled[0] < 3.5  # of five places in a line; tables are made for four
+        assert filled[1] > 5.5  # of seven
+        for name, array in large._get_state().items():
+            np.testing.assert_array_equal(array, getattr(small, name), err_msg=name)
+
     def test_saved_and_mapped(self, model, held_out, tmp_path):
         model.save(tmp_path / "model")
         for verify in (True, False):
