@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 from collections.abc import Callable, Iterator
 
 from benchmarks.ratios.harness import Options, Workload
 
 Maker = Callable[[Options], Iterator[Workload]]
-_makers: dict[str, Maker] = {}
+_makers: dict[str, list[Maker]] = {}
 
 
 def register(suite: str) -> Callable[[Maker], Maker]:
-    """Make a function that yields workloads known as a suite."""
+    """Make a function that yields workloads known as a suite, or as a part of one."""
 
     def enter(maker: Maker) -> Maker:
-        if suite in _makers:
-            raise ValueError(f"suite: {suite!r} is registered twice")
-        _makers[suite] = maker
+        _makers.setdefault(suite, []).append(maker)
         return maker
 
     return enter
@@ -40,4 +39,4 @@ def make_workloads(suite: str, options: Options) -> Iterator[Workload]:
     _load()
     if suite not in _makers:
         raise ValueError(f"suite: expected one of {', '.join(sorted(_makers))}, got {suite!r}")
-    return _makers[suite](options)
+    return itertools.chain.from_iterable(maker(options) for maker in _makers[suite])

@@ -160,7 +160,8 @@ def project(
         _core.project(core_csr(X), projection._packed, result, fused, normalize, accumulate, threads)
         return result
     # A function of the user has a loop of its own: a block of rows is weighted, then projected.
-    X = weighting._validated(X, reset=False)
+    if X.shape[0]:
+        X = weighting._validated(X, reset=False)
     for first, last in _row_blocks(X.indptr):
         rows = weighting._weighted(X[first:last], threads, first_row=first)
         _core.project(core_csr(rows), projection._packed, result[first:last], None, normalize, accumulate, threads)

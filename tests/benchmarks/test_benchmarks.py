@@ -70,6 +70,11 @@ SUITES = {
     "implicitals": (["implicitals_fit"], set(), True),
     "rnn": (["rnn_h8"], set(), True),
     "lm": (["train_order3", "train_order5", "score_batch", "score_single"], set(), True),  # kenlm is no dependency
+    "open": (
+        ["open_log_tfidf_d100", "open_log_tfidf_d500", "open_bm25_d100", "open_bm25_d500", "open_plsa_fit"],
+        {"built_in"},
+        True,
+    ),
     "s2net": (["s2net_logistic_gradient", "s2net_softmax_gradient", "s2net_epoch"], set(), True),
     "wtmf": (
         [
