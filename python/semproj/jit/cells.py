@@ -45,8 +45,18 @@ def map_cells(
     """out[i] = function(columns[0][i], ..., columns[-1][i]) for all i."""
     if len(columns) == 1:
         run(_single, function, argument, columns[0], out, n_cells=len(out), n_threads=n_threads)
-    else:
+    elif len(columns) == 4:
         run(_kernel, function, argument, *columns, 0, out, n_cells=len(out), n_threads=n_threads)
+    else:
+        names = ", ".join(f"c{i}" for i in range(len(columns)))
+        cells = ", ".join(f"c{i}[i]" for i in range(len(columns)))
+
+        def make(f):
+            space = {"f": f}
+            exec(f"def kernel(first, last, {names}, out):\n for i in range(first, last):\n  out[i] = f({cells})", space)
+            return numba.njit(nogil=True)(space["kernel"])
+
+        run(make, function, argument, *columns, out, n_cells=len(out), n_threads=n_threads)
     bad = np.flatnonzero(~np.isfinite(out))
     if len(bad):
         raise ValueError(f"{argument.name}: returned {out[bad[0]]} for {where(int(bad[0]))}")
