@@ -25,6 +25,7 @@ CASES = {
     3: ((40, 30, 5), (5, 4, 5), lambda x, i, j, k: np.log1p(abs(x)) / (1 + k) - 0.02 * ((i + j) % 7)),
     4: ((15, 14, 13, 12), (3, 2, 4, 3), lambda x, i, j, k, m: x * abs(x) + 0.1 * (i - j) - 0.05 * k * m),
     5: ((8, 7, 6, 5, 4), (2, 2, 2, 3, 2), lambda x, i, j, k, m, n: x + 0.1 * (i - j + k - m + n)),
+    6: ((5, 4, 4, 5, 4, 3), (2, 2, 2, 3, 2, 3), lambda x, i, j, k, m, n, p: x * (1 + p) - 0.3 * i + j * k - m * n),
 }
 
 
@@ -67,7 +68,7 @@ def test_against_dense(n_modes):
     expected = hooi(X, ranks, 200)
     model = model_of(ranks, value=function).fit(tensor)
     assert model.fit_ == pytest.approx(expected.fits[-1], abs=1e-8)
-    assert abs(model.fit_ - model_of(ranks).fit(tensor).fit_) > 1e-3, "it is another tensor"
+    assert abs(model.fit_ - model_of(ranks).fit(tensor).fit_) > 1e-4, "it is another tensor"
     for ours, theirs in zip(model.factors_, expected.factors, strict=True):
         assert largest_angle(ours, theirs) < 1e-3  # the root of what the fits may differ by
     core = multiply(X, [factor.T for factor in model.factors_])
@@ -198,7 +199,7 @@ class TestFoldIn:
         new = counts((7, 30, 5)).to_dense()
         new[6, 29, 4] = 50
         for n_threads in (1, 2):
-            with pytest.raises(ValueError, match=r"^value: "):
+            with pytest.raises(ValueError, match=r"^value: .* ZeroDivisionError: .* for entry \(6, 29, 4\)"):
                 model.set_params(n_threads=n_threads).fold_in(sparse(new))
 
 
@@ -228,8 +229,8 @@ BAD = {
     "of two indices": (lambda x, i, j: x, TypeError, r"value\(x, i, j, k\)"),
     "text": (lambda x, i, j, k: "much", TypeError, r"value\(x, i, j, k\)"),
     "an object": (lambda x, i, j, k: str(x).encode(), TypeError, r"value\(x, i, j, k\)"),
-    "a name": ("log", TypeError, "got 'log'"),
-    "raises": (raising, ValueError, "IndexError: too far"),
+    "a name": ("log", TypeError, "expected a function, got 'log'"),
+    "raises": (raising, ValueError, r"IndexError: too far for entry \(7, \d+, \d\)"),
     "NaN": (lambda x, i, j, k: np.nan if i == 7 else x, ValueError, r"\(7, \d+, \d\)"),
     "infinite": (lambda x, i, j, k: np.inf if k == 3 else x, ValueError, r"\(\d+, \d+, 3\)"),
 }

@@ -1,62 +1,123 @@
-"""A user's function of the numbers of a cell, over many cells."""
+"""A user's function of one number, or of a few, over many cells."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
+from numba.cpython.unsafe.tuple import tuple_setitem
 
 from .._common.types import Array
-from ._function import Argument
+from ._function import Argument, Loop, known_to_numba, loop_around
 from ._loops import run
 
 
-@functools.lru_cache(maxsize=64)
-def _kernel(function: Any) -> Any:
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
-    def kernel(first: Any, last: Any, a: Any, b: Any, c: Any, d: Any, n: Any, out: Any) -> None:  # pragma: no cover
-        for i in range(first, last):
-            out[i] = function(a[i], b[i], c[i], d[i])
-
-    return kernel
-
-
-@functools.lru_cache(maxsize=64)
-def _single(function: Any) -> Any:
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
-    def kernel(first: Any, last: Any, a: Any, out: Any) -> None:  # pragma: no cover
-        for i in range(first, last):
-            out[i] = function(a[i])
-
-    return kernel
-
-
 def map_cells(
-    function: Any,
+    function: Callable[..., float],
     argument: Argument,
-    columns: Sequence[Array],
+    columns: Sequence[Any],
     out: Array,
     n_threads: int,
     where: Callable[[int], str],
-) -> None:
-    """out[i] = function(columns[0][i], ..., columns[-1][i]) for all i."""
-    if len(columns) == 1:
-        run(_single, function, argument, columns[0], out, n_cells=len(out), n_threads=n_threads)
-    elif len(columns) == 4:
-        run(_kernel, function, argument, *columns, 0, out, n_cells=len(out), n_threads=n_threads)
-    else:
-        names = ", ".join(f"c{i}" for i in range(len(columns)))
-        cells = ", ".join(f"c{i}[i]" for i in range(len(columns)))
+) -> Array:
+    """Fill ``out[i] = function(columns[0][i], columns[1][i], ...)``; a column may be one number.
 
-        def make(f):
-            space = {"f": f}
-            exec(f"def kernel(first, last, {names}, out):\n for i in range(first, last):\n  out[i] = f({cells})", space)
-            return numba.njit(nogil=True)(space["kernel"])
+    Numbers come as int64 and float64. ValueError names the first cell, as `where` words it, for which the function
+    raises an error or returns NaN or infinity.
+    """
+    arrays = [_plain(np.broadcast_to(np.asarray(column), len(out))) for column in columns]
+    if len(arrays) in _LOOPS:
+        loop, given = _LOOPS[len(arrays)], tuple(arrays)
+    else:  # the columns after the first are of one type
+        loop, given = _many, (arrays[0], tuple(arrays[1:]), (0,) * len(arrays[1:]))
+    run(
+        loop,
+        function,
+        argument,
+        *given,
+        out,
+        n_cells=len(out),
+        n_threads=n_threads,
+        where=where,
+    )
+    if not (finite := np.isfinite(out)).all():
+        cell = int(finite.argmin())
+        raise ValueError(
+            f"{argument.name}: the function returned {out[cell]} {where(cell)}; it is called as {argument.call}"
+        )
+    return out
 
-        run(make, function, argument, *columns, out, n_cells=len(out), n_threads=n_threads)
-    bad = np.flatnonzero(~np.isfinite(out))
-    if len(bad):
-        raise ValueError(f"{argument.name}: returned {out[bad[0]]} for {where(int(bad[0]))}")
+
+def _plain(column: Array) -> Array:
+    """Contiguous or one number, and read-only, so that one compiled loop serves all callers."""
+    view = known_to_numba(column if column.strides == (0,) else np.ascontiguousarray(column)).view()
+    view.flags.writeable = False
+    return view
+
+
+# A loop for each number of columns: Numba compiles none for a number that it does not know. By the product with an
+# integer, int32 becomes int64 and float32 becomes float64, so that a function is compiled once.
+@loop_around
+def _one(function: Any) -> Loop:
+    def loop(first: Any, last: Any, a: Any, out: Any) -> None:  # pragma: no cover - compiled
+        for i in range(first, last):
+            out[i] = function(a[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _two(function: Any) -> Loop:
+    def loop(first: Any, last: Any, a: Any, b: Any, out: Any) -> None:  # pragma: no cover - compiled
+        for i in range(first, last):
+            out[i] = function(a[i] * 1, b[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _three(function: Any) -> Loop:
+    def loop(first: Any, last: Any, a: Any, b: Any, c: Any, out: Any) -> None:  # pragma: no cover - compiled
+        for i in range(first, last):
+            out[i] = function(a[i] * 1, b[i] * 1, c[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _four(function: Any) -> Loop:
+    def loop(  # pragma: no cover - compiled
+        first: Any, last: Any, a: Any, b: Any, c: Any, d: Any, out: Any
+    ) -> None:
+        for i in range(first, last):
+            out[i] = function(a[i] * 1, b[i] * 1, c[i] * 1, d[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _five(function: Any) -> Loop:
+    def loop(  # pragma: no cover - compiled
+        first: Any, last: Any, a: Any, b: Any, c: Any, d: Any, e: Any, out: Any
+    ) -> None:
+        for i in range(first, last):
+            out[i] = function(a[i] * 1, b[i] * 1, c[i] * 1, d[i] * 1, e[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _many(function: Any) -> Loop:
+    def loop(  # pragma: no cover - compiled
+        first: Any, last: Any, a: Any, columns: Any, cell: Any, out: Any
+    ) -> None:
+        for i in range(first, last):
+            for c in range(len(columns)):
+                cell = tuple_setitem(cell, c, columns[c][i] * 1)
+            out[i] = function(a[i] * 1, *cell)
+
+    return loop
+
+
+_LOOPS = {1: _one, 2: _two, 3: _three, 4: _four, 5: _five}

@@ -38,7 +38,7 @@ def map_rows(X: Any, confidence: Any, target: Any, n_threads: int) -> tuple[Any,
         if negative.any():
             i = int(negative.argmax())
             raise ValueError(
-                f"confidence: expected at least 0, the function returned {weights[i]:g} for {_cell_of(X)(i)}"
+                f"confidence: expected at least 0, the function returned {weights[i]:g} {_cell_of(X)(i)}"
             )
     return targets, weights
 
@@ -54,6 +54,6 @@ def _cell_of(X: Any) -> Callable[[int], str]:
 
     def where(i: int) -> str:
         row = int(np.searchsorted(X.indptr, i, side="right")) - 1
-        return f"X[{row}, {X.indices[i]}], which is {X.data[i]:g}"
+        return f"for X[{row}, {X.indices[i]}], which is {X.data[i]:g}"
 
     return where

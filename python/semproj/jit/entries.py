@@ -39,6 +39,6 @@ def _entry_of(coords: Array, values: Array) -> Callable[[int], str]:
     """Names an entry."""
 
     def where(i: int) -> str:
-        return f"entry ({', '.join(map(str, coords[:, i]))}), which is {values[i]:g}"
+        return f"for entry ({', '.join(map(str, coords[:, i]))}), which is {values[i]:g}"
 
     return where
