@@ -32,8 +32,8 @@ class ImplicitALS(SolvesRows, RowTransformer):
         sum_ui c_ui (p_i . q_u - 1[x_ui > 0])^2 + reg (|P|^2 + |Q|^2)
 
     over all cells, with a confidence c of ``1 + alpha x`` where a user did something and 1 elsewhere, by exact
-    solves of all items, then of all users, in turn. Another confidence, and another target than 1, are functions of
-    yours: those of ratings, say.
+    solves of all items, then of all users, in turn. Another confidence than this, and another target than 1, are
+    functions of yours: those of ratings, say.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         How fast confidence grows with x: 40 in the paper, for hours watched. None: the entries of X are
         confidences themselves, which need not be above 1.
     confidence : function ``(value) -> number`` or None
-        c of an entry x, at least 0: a plain Python function or one of Numba's, and then X may have negative values.
+        c of an entry x, at least 0: a plain Python function or one of Numba's. X may then have negative values.
         None: by `alpha`.
     target : function ``(value) -> number`` or None
         The score that an entry x asks for. None: 1. All else stays 0, with confidence 1.

@@ -30,7 +30,8 @@ class WTMF(SolvesRows, RowTransformer):
         sum_ij W_ij (p_i . q_j - X_ij)^2 + reg (|P|^2 + |Q|^2)
 
     where W_ij is 1 for the entries of X and `missing_weight` for all other cells, by exact solves of all words,
-    then of all sentences, in turn (equation 4). Other weights of entries, and other values, are functions of yours.
+    then of all sentences, in turn (equation 4). Other weights of entries, and other values than theirs, are
+    functions of yours.
 
     Parameters
     ----------

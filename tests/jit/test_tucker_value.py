@@ -1,4 +1,4 @@
-"""Values of a tensor's entries by a function: Tucker beside what is built in, other tensors, and dense references."""
+"""Values of a tensor's entries by a function: Tucker beside what is built in, other tensors, and dense HOOI."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def test_same_bits_for_any_number_of_threads(dtype):
     tensor = counts((300, 200, 5), dtype)
     function = CASES[3][2]
     one, *others = [
-        Tucker((9, 8, 5), value=function, random_state=0, n_threads=n_threads).fit(tensor) for n_threads in (1, 2, 3)
+        Tucker((9, 8, 5), value=function, random_state=0, n_threads=n_threads).fit(tensor)
+        for n_threads in (1, 2, 3)
     ]
     for other in others:
         assert_same_model(other, one)
@@ -184,7 +185,7 @@ class TestFoldIn:
                 np.testing.assert_allclose(rows, model.factors_[mode], atol=1e-4)
 
     def test_new_rows(self):
-        """Called with the indices of the tensor that is given, and 0 for an index whose entries are all left out."""
+        """Called with the indices of the tensor that is given; an index whose entries are all left out has 0."""
         model = model_of((5, 4, 5), value=lambda x, i, j, k: x * (i % 4 < 3) + k).fit(counts((40, 30, 5)))
         model.value = lambda x, i, j, k: np.log(x) if i < 5 else 0.0
         new = counts((7, 30, 5), seed=3)
@@ -216,6 +217,25 @@ class TestCheckpoint:
         model_of((5, 4, 5), checkpoint=path, value=CASES[3][2]).fit(tensor)
         with pytest.raises(ValueError, match=r"checkpoint: .* belongs to another fit \(it differs in tensor\)"):
             model_of((5, 4, 5), checkpoint=path, value=lambda x, i, j, k: x).fit(tensor)
+
+
+def damped(x, i, j, k):
+    return x / (1 + k)
+
+
+@pytest.mark.parametrize("ranks", [(5, 4, 5), (5, 4, 2)], ids=str)
+def test_saved(ranks, tmp_path):
+    path, tensor = tmp_path / "model", counts((40, 30, 5))
+    model = Tucker(ranks, value=damped, random_state=0).fit(tensor)
+    model.save(path)
+    with pytest.raises(
+        ValueError, match=r"^functions: .* as its value, 'damped'; .* functions=\{'value': damped\}"
+    ):
+        sj.load(path)
+    loaded = sj.load(path, functions={"value": damped})
+    assert same_bits(loaded.core_, model.core_)
+    assert same_bits(loaded.fold_in(tensor), model.fold_in(tensor))
+    assert loaded.value is damped
 
 
 def raising(x, i, j, k):
@@ -271,7 +291,9 @@ def test_mrlsa():
     same = sj.MRLSA(**options, value=lambda x, i, j, k: x).fit(thesaurus)
     assert same_bits(same.relation_matrices_, plain.relation_matrices_)
     scaled = sj.MRLSA(**options, scales={"antonym": 0.25}, row_scaling=0).fit(thesaurus)
-    by_value = sj.MRLSA(**options, value=lambda x, i, j, k: x * 0.25 if k == 1 else x, row_scaling=0).fit(thesaurus)
+    by_value = sj.MRLSA(**options, value=lambda x, i, j, k: x * 0.25 if k == 1 else x, row_scaling=0).fit(
+        thesaurus
+    )
     np.testing.assert_allclose(by_value.relation_matrices_, scaled.relation_matrices_, atol=1e-6)
     with pytest.raises(TypeError, match=r"^value: "):
         plain.set_params(value=lambda x: x).fit(thesaurus)

@@ -26,11 +26,10 @@ def map_cells(
     Numbers come as int64 and float64. ValueError names the first cell, as `where` words it, for which the function
     raises an error or returns NaN or infinity.
     """
-    arrays = [_plain(np.broadcast_to(np.asarray(column), len(out))) for column in columns]
-    if len(arrays) in _LOOPS:
-        loop, given = _LOOPS[len(arrays)], tuple(arrays)
-    else:  # the columns after the first are of one type
-        loop, given = _many, (arrays[0], tuple(arrays[1:]), (0,) * len(arrays[1:]))
+    given: tuple[Any, ...] = tuple(_plain(np.broadcast_to(np.asarray(column), len(out))) for column in columns)
+    loop = _LOOPS.get(len(given), _many)
+    if loop is _many:  # the columns after the first are of one type
+        given = given[0], given[1:], (0,) * len(given[1:])
     run(
         loop,
         function,

@@ -1,8 +1,8 @@
 """A user's confidence and target of stored cells, for factorisations with weights (ImplicitALS, WTMF).
 
-The functions are called once for each stored value before the first sweep, and again for new rows. The solves read
-what they returned (c and X of csrc/kernels/rowsolve.h), as they do for the library's own weights: they cost what they
-did, and a call in there would be made twice a sweep.
+The functions are called once for each stored value before the first sweep, and for those of new rows. The solves
+read what they returned (c and X of csrc/kernels/rowsolve.h) as they read the library's own weights, and take as
+long; a call of a function in there would be made twice a sweep.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _valued(self, tensor: SparseTensor) -> SparseTensor:
-        """The tensor with the values of `value` for its own, some of which may be 0; it has the same coordinates."""
+        """The tensor with what `value` makes of its values, some of which may be 0, at the same coordinates."""
         if self.value is None:
             return tensor
         from ..jit.entries import check_value, map_entries
