@@ -169,7 +169,7 @@ def project(
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int]]:
-    """First and last rows of blocks that are weighted at once: few enough for a cache, enough to share a look at the table."""
+    """First and last rows of what is weighted at once: little enough for a cache, for one look at the table."""
     first = 0
     while first < len(indptr) - 1:
         last = int(np.searchsorted(indptr, indptr[first] + _WEIGHED_AT_ONCE, side="right")) - 1
