@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "core/parallel.h"
+#include "lm/quoted.h"
 #include "lm/white_space.h"
-#include "text/unicode.h"
 #include "text/vocabulary.h"
 
 namespace semproj::lm {
@@ -21,33 +21,6 @@ constexpr int kHistory = kMaxOrder - 1;
 
 bool is_marker(uint32_t id) {
   return id == kBegin || id == kEndInText;
-}
-
-// For a message: what is not ASCII as numbers, and not all of a long word.
-std::string readable(std::string_view word) {
-  constexpr size_t kMost = 40;
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : word.substr(0, kMost)) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (byte > 0x20 && byte < 0x7F) {
-      text += c;
-    } else {
-      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return text;
-}
-
-void check_utf8(std::string_view word) {
-  const auto* p = reinterpret_cast<const uint8_t*>(word.data());
-  const uint8_t* const end = p + word.size();
-  uint32_t code = 0;
-  while (p < end) {
-    const int length = text::decode_utf8(p, end, &code);
-    if (length == 0) throw CorpusError("sentences: not valid UTF-8: " + readable(word));
-    p += length;
-  }
 }
 
 }  // namespace
@@ -228,7 +201,7 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
     for (uint32_t id = 0; id < kFirstFree; ++id) unknown += id == kEnd ? 0 : worker.counts[id];
     for (size_t id = kFirstFree; id < worker.counts.size(); ++id) {
       const std::string_view word = worker.table.term(static_cast<int64_t>(id));
-      check_utf8(word);
+      if (!is_utf8(word)) throw CorpusError("sentences: not valid UTF-8: " + quoted(word));
       patience.spend(64);
       const int64_t found = choice.given != nullptr ? all.find(word) : all.insert(word);
       joined[w][id] = static_cast<uint32_t>(found + 1);
