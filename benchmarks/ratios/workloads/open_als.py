@@ -1,4 +1,4 @@
-"""ImplicitALS and WTMF with what is built in written as functions, beside the built-in; part of the suite `open`."""
+"""ImplicitALS and WTMF by functions of what is built in, beside the built-in; a part of the suite `open`."""
 
 from __future__ import annotations
 
@@ -47,16 +47,15 @@ def open_als(options: Options) -> Iterator[Workload]:
         lambda threads: als(threads).item_vectors_,
         f"{users_note}, 5 sweeps",
     )
-    models = {n: (als(n, **functions), als(n)) for n in options.threads}
+    known = {n: (als(n, **functions), als(n)) for n in options.threads}
     yield beside_built_in(
         options,
         "open_implicitals_users",
         counts.nnz,
-        lambda threads: models[threads][0].transform(counts),
-        lambda threads: models[threads][1].transform(counts),
+        lambda threads: known[threads][0].transform(counts),
+        lambda threads: known[threads][1].transform(counts),
         f"{users_note}; the vectors of all users, as of new ones",
     )
-    del models
     n, terms, k = options.pick((100_000, 20_000, 100), (10_000, 5_000, 100), (150, 80, 4))
     X = sj.LogTfIdf().fit_transform(data.sentences(n, terms).counts)
 
