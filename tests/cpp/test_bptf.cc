@@ -339,7 +339,7 @@ TEST(sums_over_cells) {
   for (const Isa isa : supported_isas()) {
     for (const int n_threads : {1, 3}) {
       std::vector<double> g(gram.size(), -1.0), s(sum.size(), -1.0), p(products.size());
-      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(), cells,
+      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(), nullptr, cells,
                         g.data(), s.data(), n_threads, isa);
       for (size_t i = 0; i < g.size(); ++i) CHECK_NEAR(g[i], gram[i], 1e-9);
       for (size_t i = 0; i < s.size(); ++i) CHECK_NEAR(s[i], sum[i], 1e-10);
