@@ -77,9 +77,7 @@ class Observation:
             found = replace(found, roots=roots)
         return found
 
-    def _map(
-        self, function: CellFunction, name: str, values: Array, k: int, where: Callable[[int], str]
-    ) -> Array:
+    def _map(self, function: CellFunction, name: str, values: Array, k: int, where: Callable[[int], str]) -> Array:
         from ..jit.cells import map_cells
 
         out = np.empty(len(values))
