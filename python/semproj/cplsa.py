@@ -126,6 +126,7 @@ callback, random_state, n_threads, progress
         *,
         coupling: float = np.inf,
         norm: str = "l1",
+        prox: Callable[[float, float, float], float] | None = None,
         projection_tol: float | None = None,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
@@ -143,7 +144,7 @@ callback, random_state, n_threads, progress
         progress: bool = False,
     ) -> None:
         self.n_components, self.vocabulary = n_components, vocabulary
-        self.coupling, self.norm = coupling, norm
+        self.coupling, self.norm, self.prox = coupling, norm, prox
         self.projection_tol, self.max_projection_iter = projection_tol, max_projection_iter
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
         self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
@@ -238,6 +239,10 @@ callback, random_state, n_threads, progress
         super()._check_parameters()
         check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
+        if self.prox is not None:
+            from .jit._function import check_function
+
+            check_function(self.prox, _prox_argument())
         if self.projection_tol is not None:
             check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)
@@ -340,9 +345,10 @@ def _coupled_sweep(
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
     coupling = _core.Coupling(
         weight=float(model.coupling),
-        l2=model.norm == "l2",
+        l2=model.prox is None and model.norm == "l2",
         tol=_sweep_tol(model) if tol is None else tol,
         max_evaluations=int(model.max_projection_iter),
+        prox=_address(model.prox),
     )
     found = _core.cplsa_sweep(
         corpus,
@@ -357,7 +363,29 @@ def _coupled_sweep(
         update,
         resolve_threads(model.n_threads),
     )
+    if found.failed_pair >= 0:
+        from .jit.callbacks import failed_call
+
+        call = found.failure
+        values = call.dual, call.coupling, call.step
+        raise failed_call(model.prox, _prox_argument(), values, f"pair {found.failed_pair}")
     return found.log_likelihood + found.log_prior, found.evaluations
+
+
+def _prox_argument() -> Any:
+    from .jit._function import Argument
+
+    return Argument("prox", "prox(dual, coupling, step)", (0.5, 1.0, 0.25))
+
+
+def _address(prox: Any) -> int:
+    """Of the function as C++ calls it; 0: none."""
+    if prox is None:
+        return 0
+    from .jit.callbacks import array_callback
+
+    address: int = array_callback(prox).address
+    return address
 
 
 def _checked_reports(reports: Any, name: str) -> list[dict[str, Any]]:
@@ -376,9 +404,14 @@ def _report(gaps: Array, converged: Array) -> dict[str, Any]:
 def _sweep_tol(model: CPLSA) -> float:
     if model.projection_tol is not None:
         return model.projection_tol
-    return _EQUAL_IN_SWEEPS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    return _EQUAL_IN_SWEEPS if _equal(model) else _NATS_PER_TOKEN
+
+
+def _equal(model: CPLSA) -> bool:
+    """Whether fractions of topics are to be made equal."""
+    return model.prox is None and bool(np.isinf(model.coupling))
 
 
 def _final_tol(model: CPLSA) -> float:
-    most = EQUAL_FRACTIONS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    most = EQUAL_FRACTIONS if _equal(model) else _NATS_PER_TOKEN
     return most if model.projection_tol is None else min(model.projection_tol, most)
