@@ -8,6 +8,7 @@ not write to it, nor to dense arrays, during a call.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Projection", "project", "project_posteriors", "weighted_row_solve"]
 
+_WEIGHED_AT_ONCE = 1 << 17  # non-zeros: 1 MB of weights and indices
 EQUAL_FRACTIONS = 1e-6  # how far an infinite coupling lets fractions differ
 STORAGES = ("float32", "float16", "int8", "float64")
 
@@ -153,11 +155,26 @@ def project(
     if weighting is not None:
         X = without_duplicates(X)
         fused = weighting._fused()
-        if fused is None:  # a user's own function: weigh first, in a loop of its own
-            X = weighting.transform(X)
     result = check_out(out, (X.shape[0], projection.shape[1]), projection.dtype)
-    _core.project(core_csr(X), projection._packed, result, fused, normalize, accumulate, threads)
+    if weighting is None or fused is not None:
+        _core.project(core_csr(X), projection._packed, result, fused, normalize, accumulate, threads)
+        return result
+    # A function of the user has a loop of its own: a block of rows is weighted, then projected.
+    X = weighting._validated(X, reset=False)
+    for first, last in _row_blocks(X.indptr):
+        rows = weighting._weighted(X[first:last], threads, first_row=first)
+        _core.project(core_csr(rows), projection._packed, result[first:last], None, normalize, accumulate, threads)
     return result
+
+
+def _row_blocks(indptr: Array) -> Iterator[tuple[int, int]]:
+    """First and last rows of blocks whose weights stay in the cache from one loop to the next."""
+    first = 0
+    while first < len(indptr) - 1:
+        last = int(np.searchsorted(indptr, indptr[first] + _WEIGHED_AT_ONCE, side="right")) - 1
+        last = min(max(first + 1, last), len(indptr) - 1)
+        yield first, last
+        first = last
 
 
 def weighted_row_solve(

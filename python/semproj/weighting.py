@@ -87,11 +87,15 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         check_is_fitted(self, "term_weight_")
         given, X = X, self._validated(X, reset=False)
         check_same_terms(self._fitted_terms, terms_of(given), "X: its columns", f"the {type(self).__name__}")
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
-        data = np.empty(X.nnz, dtype=dtype)
-        self._weigh(X, data)
-        weighted = csr_kind(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        weighted = self._weighted(X, resolve_threads(self.n_threads))
+        weighted.indices, weighted.indptr = X.indices.copy(), X.indptr.copy()
         return labelled(weighted, terms_of(given))
+
+    def _weighted(self, X: Any, n_threads: int, first_row: int = 0) -> Any:
+        """A matrix with the offsets and indices of X and the weights of its non-zeros."""
+        data = np.empty(X.nnz, np.float64 if X.dtype == np.float64 else np.float32)
+        self._weigh(X, data, n_threads, first_row)
+        return csr_kind(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
 
     def _validated(self, X: Any, reset: bool) -> Any:
         refuse_what_has_no_rows(X)
@@ -115,10 +119,11 @@ class TermWeighting(Persistent, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         weight: Array = np.log2(n / np.maximum(df, 1)) * (df > 0)
         return weight
 
-    def _weigh(self, X: Any, out: Array) -> None:
+    def _weigh(self, X: Any, out: Array, n_threads: int, first_row: int) -> None:
+        """Fill in the weights of non-zeros; `first_row` is what errors call the first row."""
         fused = self._fused()
         assert fused is not None, "a weighting that cannot be fused has its own loop"
-        _core.weight(core_csr(X), fused, out, resolve_threads(self.n_threads))
+        _core.weight(core_csr(X), fused, out, n_threads)
 
     def _fused(self) -> _core.Weighting | None:
         """Return what a kernel needs to weight on the fly, or None if it cannot."""
@@ -224,10 +229,13 @@ class BM25(TermWeighting):
 class CustomWeighting(TermWeighting):
     """A weight of your own, compiled by Numba and fused into one loop over the non-zeros.
 
+    Projections and encoders apply it to a block of rows at a time: there is never a weighted copy of all rows.
+
     Parameters
     ----------
-    function : callable ``(count, document_frequency, n_documents, document_length) -> float``
-        A scalar ``@numba.njit`` function; a plain Python function is compiled on first use.
+    weight : callable ``(count, document_frequency, n_documents, document_length) -> float``
+        A scalar ``@numba.njit`` function; a plain Python function is compiled on first use. A saved weighting has
+        its name and a fingerprint: give it to :func:`semproj.load`.
     n_threads : int or None
 
     Examples
@@ -239,32 +247,27 @@ class CustomWeighting(TermWeighting):
            [0.  , 1.  ]], dtype=float32)
     """
 
+    _functions = ("weight",)
     _kernel_checks = False
 
     def __init__(
-        self, function: Callable[[float, int, int, float], float] | None = None, n_threads: int | None = None
+        self, weight: Callable[[float, int, int, float], float] | None = None, n_threads: int | None = None
     ) -> None:
         super().__init__(n_threads)
-        self.function = function
+        self.weight = weight
 
     def _check_parameters(self) -> None:
-        if not callable(self.function):
-            raise TypeError(f"function: expected a callable, got {self.function!r}")
+        from .jit.weighting import check_weight
+
+        check_weight(self.weight)
 
     def _term_weight(self, df: Array, n: int) -> Array:
         return np.ones(len(df))
 
-    def _weigh(self, X: Any, out: Array) -> None:
+    def _weigh(self, X: Any, out: Array, n_threads: int, first_row: int) -> None:
         from .jit.weighting import weigh
 
-        threads = resolve_threads(self.n_threads)
-        weigh(self.function, X, self.document_frequency_, self.n_documents_, out, threads)
-        if not np.isfinite(out).all():
-            row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(out))[0], side="right")) - 1
-            raise ValueError(f"function: returned NaN or infinity for a term of row {row}")
+        weigh(self.weight, X, self.document_frequency_, self.n_documents_, out, n_threads, first_row=first_row)
 
     def _fused(self) -> None:
         return None
-
-    def _check_saveable(self) -> None:
-        raise TypeError("function: holds code, which is never saved; save the parts around it")

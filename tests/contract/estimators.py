@@ -12,8 +12,8 @@ def weight(count: float, document_frequency: int, n_documents: int, length: floa
 class Custom(sj.CustomWeighting):
     """With a default function, so that its name among the tests is the same in every process."""
 
-    def __init__(self, function: object = weight, n_threads: int | None = None) -> None:
-        super().__init__(function, n_threads)
+    def __init__(self, weight: object = weight, n_threads: int | None = None) -> None:
+        super().__init__(weight, n_threads)
 
 
 # scikit-learn's checks and the promises of transformers.

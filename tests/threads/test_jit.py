@@ -128,7 +128,7 @@ def test_an_error_in_a_function_names_the_argument(rows, n_threads):
         (lambda count, df, n, length: (1, 2)[n], "IndexError"),
     ]:
         weighting = CustomWeighting(function, n_threads=n_threads).fit(X)
-        with pytest.raises(ValueError, match=rf"^function: the function raised {message}"):
+        with pytest.raises(ValueError, match=rf"^weight: the function raised {message}.* for a term of row"):
             weighting.transform(X)
 
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_compiled_names_the_argument_and_how_it_is_called(rows, f
             call(function)
         assert isinstance(raised.value.__cause__, (NumbaError, TypeError))
         assert len(str(raised.value)) < 400
-    with pytest.raises(TypeError, match=r"^function: Numba cannot compile .*function\(count, "):
+    with pytest.raises(TypeError, match=r"^weight: Numba cannot compile .*weight\(count, "):
         CustomWeighting(function).fit_transform(random_counts(9, 5, 0.5))
 
 

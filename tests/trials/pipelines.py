@@ -76,7 +76,7 @@ def takes_too_little(count):
 logging.basicConfig(level=logging.DEBUG)
 for function, error in ((fails, ValueError), (takes_too_little, TypeError)):
     with pytest.raises(
-        error, match=r"it is called as function\(count, document_frequency, n_documents, document_len"
+        error, match=r"it is called as weight\(count, document_frequency, n_documents, document_length"
     ):
         sj.CustomWeighting(function).fit_transform(counts)
 assert logging.getLogger("numba").getEffectiveLevel() > logging.DEBUG

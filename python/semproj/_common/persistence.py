@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .atomic import replacing
+from .functions import Function, describe_function, functions_of, matched_functions
 from .layouts import ArrayLayouts, Numbers, check_arrays, check_numbers, layouts, numbers
 from .resources import resolve_threads
 from .tensorfile import Arrays, SavedModelError, map_tensors, unique_keys, write_tensors
@@ -37,12 +38,14 @@ _MOST_THREADS = 2**31 - 1  # that kernels can be asked for
 class Persistent:
     """Gives an estimator ``save``; ``semproj.load`` brings it back.
 
-    A class names its fitted arrays and scalars with what is expected of them, and the estimators inside it.
+    A class names its fitted arrays and scalars with what is expected of them, the estimators inside it, and its
+    parameters that may be functions: of these a file has the name and a fingerprint, never code.
     """
 
     _arrays: ArrayLayouts = layouts()
     _scalars: Numbers = numbers()
     _parts: tuple[str, ...] = ()
+    _functions: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a safetensors file, replacing an existing one in a single step.
@@ -173,14 +176,17 @@ def _describe(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     if not isinstance(parameters.get("random_state"), (Integral, type(None))):
         parameters["random_state"] = None  # a generator's state is not the model's
     parameters |= {k: None for k in ("callback", "checkpoint") if k in parameters}  # they belong to the fit
+    functions = {k: describe_function(parameters[k]) for k in model._functions if callable(parameters[k])}
+    parameters |= dict.fromkeys(functions)
     for key, value in model._get_state().items():
         arrays[prefix + key] = np.ascontiguousarray(value)
-    return {
+    description = {
         "class": name,
         "parameters": {k: _plain(v, k) for k, v in parameters.items()},
         "scalars": {k: _plain(v, k) for k, v in model._get_scalars().items()},
         "parts": {part: _describe(value, f"{prefix}{part}/", arrays) for part, value in parts.items()},
     }
+    return {**description, "functions": functions} if functions else description
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -214,7 +220,9 @@ def write_file(path: str | os.PathLike[str], arrays: Arrays, description: dict[s
         write_tensors(file, plain, metadata)
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
+def load(
+    path: str | os.PathLike[str], *, functions: Mapping[str, Function] | None = None, verify: bool = True
+) -> Any:
     """Load a model saved by ``save``.
 
     Its arrays are memory-mapped and read-only: a model may be larger than memory, and processes share it. The file
@@ -223,8 +231,12 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     Parameters
     ----------
     path : path-like
+    functions : dict of functions, or None
+        Those that the model was made with, by the names of their parameters, as ``{"weight": my_weight}``; a file
+        has no code. Of a model inside another, the name may have the part before it, as "weighting/weight".
     verify : bool, default True
-        Read the arrays once to compare their checksums. Without it even a huge file opens at once.
+        Read the arrays once to compare their checksums, and compare the source of functions with what it was.
+        Without it even a huge file opens at once.
 
     Returns
     -------
@@ -238,7 +250,13 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Any:
     path = Path(path)
     arrays, description = read_file(path, verify=verify)
     try:
-        return _build(description, arrays)
+        asked = functions_of(description)
+        _check_described(asked)
+    except Exception as error:
+        raise SavedModelError(f"{path}: does not describe the functions of a model") from error
+    given = matched_functions(asked, functions, verify=verify)
+    try:
+        return _build(description, arrays, given)
     except Exception as error:  # whatever a file makes go wrong is its fault
         what = f"{path}: does not describe a model of this version ({error!s:.300})"
         raise SavedModelError(what) from error
@@ -273,7 +291,13 @@ def _json_object(text: str) -> dict[str, Any]:
     return found
 
 
-def _build(description: dict[str, Any], arrays: Arrays) -> Any:
+def _check_described(functions: Mapping[str, Any]) -> None:
+    for path, described in functions.items():
+        if not isinstance(described["name"], str) or not isinstance(described["source"], (str, type(None))):
+            raise ValueError(f"{path!r:.40}: expected a name and a fingerprint")
+
+
+def _build(description: dict[str, Any], arrays: Arrays, functions: Mapping[str, Function]) -> Any:
     """A model as it was described, or an error of any type: nothing in a file is trusted."""
     cls = _classes().get(description["class"])
     if cls is None:
@@ -288,12 +312,17 @@ def _build(description: dict[str, Any], arrays: Arrays) -> Any:
             raise ValueError(f"{part!r:.40}: is not a part of {cls.__name__}")
         prefix = f"{part}/"
         theirs = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        parts[part] = _build(inner, theirs)
+        of_part = {k.removeprefix(prefix): v for k, v in functions.items() if k.startswith(prefix)}
+        parts[part] = _build(inner, theirs, of_part)
         used += len(theirs)
     if used != len(arrays):
         raise ValueError("there are arrays that belong to no part")
     in_init = {part: parts.get(part) for part in cls._parts if not part.endswith("_")}
     parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}
+    for name in description.get("functions", {}):
+        if name not in cls._functions:
+            raise ValueError(f"{name!r:.40}: is not a function of {cls.__name__}")
+        parameters[name] = functions[name]
     model = cls._blank(**parameters, **in_init)
     model._check_parameters()
     if "n_threads" in parameters and resolve_threads(model.n_threads) > _MOST_THREADS:

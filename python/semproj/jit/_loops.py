@@ -8,15 +8,15 @@ interrupt, however long the function takes.
 
 from __future__ import annotations
 
-import functools
 import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
-from numba.core.registry import CPUDispatcher
+
+from ._function import Argument, compile_loop
 
 # Where all loggers are set to DEBUG, Numba tells of every instruction. Its own level, if it has one, stays.
 if (_numba_log := logging.getLogger("numba")).level == logging.NOTSET:
@@ -26,53 +26,31 @@ _SHORT, _LONG = 2e-3, 16e-3  # seconds that a piece of the work should take
 _PATIENCE = 0.5  # seconds to wait for threads that have been told to stop
 
 
-class Argument(NamedTuple):
-    """What a user's function is passed as, and how it is called."""
-
-    name: str
-    call: str
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(function: Any) -> Any:
-    """The function as Numba's, which it may be already, and without threads of its own."""
-    if not isinstance(function, CPUDispatcher):
-        return numba.njit(function)
-    options = function.targetoptions
-    if not options.get("parallel"):
-        return function
-    return numba.njit(**{name: value for name, value in options.items() if name not in ("parallel", "nopython")})(
-        function.py_func
-    )
-
-
 def run(
-    make_kernel: Callable[[Any], Any],
+    make_loop: Callable[[Any], Any],
     function: Any,
     argument: Argument,
     *arguments: Any,
     n_cells: int,
     width: int = 1,
     n_threads: int,
+    where: Callable[[int], str] | None = None,
 ) -> None:
-    """Call the kernel of a function as ``kernel(first, last, *arguments)`` until all cells are done.
+    """Call the loop around a function as ``loop(first, last, *arguments)`` until all cells are done.
 
     The work is a row of cells. Each `width` of them belong together: one thread does them, in order. Nothing a
-    kernel computes may depend on where else the row is cut.
+    loop computes may depend on where else the row is cut. `where` says in words which cell raised an error.
     """
-    try:
-        kernel = make_kernel(_compiled(function))
-        types = tuple(numba.typeof(value) for value in (0, 0, *arguments))
-        if types not in kernel.overloads:  # to compile again what is there is slow
-            kernel.compile(types)
-    except Exception as error:
-        message = f"{argument.name}: Numba cannot compile the function; it is called as {argument.call}"
-        raise TypeError(message) from error
-    raised = _Crew(lambda first, last: kernel(first, last, *arguments), n_cells, width, n_threads).run()
+    types = tuple(numba.typeof(value) for value in (0, 0, *arguments))
+    loop = compile_loop(make_loop, function, argument, types)
+    crew = _Crew(lambda first, last: loop(first, last, *arguments), n_cells, width, n_threads)
+    raised = crew.run()
     if raised is not None:
-        what = f"{type(raised).__name__}: {raised}".removesuffix(": ")
-        message = f"{argument.name}: the function raised {what}; it is called as {argument.call}"
-        raise ValueError(message) from raised
+        cell, error = raised
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+        place = "" if where is None else f" {where(cell)}"
+        message = f"{argument.name}: the function raised {what}{place}; it is called as {argument.call}"
+        raise ValueError(message) from error
 
 
 class _Crew:
@@ -84,11 +62,11 @@ class _Crew:
         self._n_threads = min(n_threads, self._n_groups)
         self._next_group = 0
         self._end = n_cells  # no cell from here on is needed
-        self._error: Exception | None = None
+        self._error: tuple[int, Exception] | None = None
         self._lock = threading.Lock()
 
-    def run(self) -> Exception | None:
-        """The error of the first cell that has one: the same for any number of threads."""
+    def run(self) -> tuple[int, Exception] | None:
+        """The first cell that raises an error, and its error: the same for any number of threads."""
         threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self._n_threads)]
         try:
             for thread in threads:
@@ -116,7 +94,7 @@ class _Crew:
                 try:
                     self._work(first, stop)
                 except Exception as error:
-                    self._fail(first, error)
+                    self._fail(*self._first_failure(first, stop, error))
                     return
                 took = time.perf_counter() - start
                 step = 4 * step if took < _SHORT else max(1, step // 2) if took > _LONG else step
@@ -131,8 +109,17 @@ class _Crew:
             self._next_group = min(self._n_groups, first + max(1, least, min(most, fair)))
             return first * self._width, min(self._end, self._next_group * self._width)
 
-    def _fail(self, first: int, error: Exception) -> None:
+    def _first_failure(self, first: int, stop: int, error: Exception) -> tuple[int, Exception]:
+        """Which of these cells it was: what they have written does not count any more."""
+        for cell in range(first, stop - 1):
+            try:
+                self._work(cell, cell + 1)
+            except Exception as its_error:
+                return cell, its_error
+        return stop - 1, error
+
+    def _fail(self, cell: int, error: Exception) -> None:
         """Keep the error of the first cell; cells before it are still done, as they may have one, too."""
         with self._lock:
-            if first < self._end:
-                self._end, self._error = first, error
+            if cell < self._end:
+                self._end, self._error = cell, (cell, error)

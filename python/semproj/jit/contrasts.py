@@ -6,14 +6,14 @@ a task owns the gradients of its rows and of its columns, and sums have one orde
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numba
 import numpy as np
 
 from .._common.types import Array
-from ._loops import Argument, run
+from ._function import Argument, Loop, loop_around
+from ._loops import run
 
 _LOSS = Argument("loss", "loss(difference), and returns two numbers: the loss and its derivative")
 _BLOCK = 256  # rows, and columns: cosines stay in the cache
@@ -33,11 +33,10 @@ def _add_gradients(  # pragma: no cover - compiled
     of_columns += np.dot(weights.T, rows)
 
 
-@functools.lru_cache(maxsize=64)
-def _pair_kernel(function: Any) -> Any:
+@loop_around
+def _pair_kernel(function: Any) -> Loop:
     """The loop with `function` inlined, compiled once per function and dtype. A cell is a block of rows."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
     def kernel(  # pragma: no cover - compiled
         first: Any,
         last: Any,
@@ -82,9 +81,8 @@ def _pair_kernel(function: Any) -> Any:
     return kernel
 
 
-@functools.lru_cache(maxsize=64)
-def _sample_kernel(function: Any) -> Any:
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
+@loop_around
+def _sample_kernel(function: Any) -> Loop:
     def kernel(first: Any, last: Any, at: Any, out: Any) -> None:  # pragma: no cover - compiled
         for i in range(first, last):
             loss, slope = function(at[i])

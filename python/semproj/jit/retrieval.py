@@ -6,7 +6,6 @@ corpus in order, and on one thread: the result does not depend on the number of 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,8 @@ import numba
 import numpy as np
 
 from .._common.types import Array
-from ._loops import Argument, run
+from ._function import Argument, Loop, loop_around
+from ._loops import run
 
 _METRIC = Argument("metric", "metric(u, v) with two read-only float32 vectors, and returns a number")
 _QUERIES, _ROWS = 8, 64
@@ -33,11 +33,10 @@ def _insert(distances: Any, ids: Any, distance: Any, row: Any) -> None:  # pragm
     distances[at], ids[at] = distance, row
 
 
-@functools.lru_cache(maxsize=64)
-def _nearest_kernel(function: Any) -> Any:
+@loop_around
+def _nearest_kernel(function: Any) -> Loop:
     """A cell is 8 queries and 64 corpus rows. Each query keeps its k best in order."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
     def kernel(
         first: Any, last: Any, queries: Any, corpus: Any, ids: Any, distances: Any, bad: Any
     ) -> None:  # pragma: no cover - compiled
@@ -57,11 +56,10 @@ def _nearest_kernel(function: Any) -> Any:
     return kernel
 
 
-@functools.lru_cache(maxsize=64)
-def _pair_kernel(function: Any) -> Any:
+@loop_around
+def _pair_kernel(function: Any) -> Loop:
     """A cell is a pair. Other rows are as near as the partner up to the bar."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
     def kernel(first: Any, last: Any, left: Any, right: Any, bars: Any) -> None:  # pragma: no cover - compiled
         for i in range(first, last):
             distance = function(left[i], right[i])
@@ -70,11 +68,10 @@ def _pair_kernel(function: Any) -> Any:
     return kernel
 
 
-@functools.lru_cache(maxsize=64)
-def _rank_kernel(function: Any) -> Any:
+@loop_around
+def _rank_kernel(function: Any) -> Loop:
     """A cell is a query. Each slice of queries counts for all columns, in a row of its own."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
     def kernel(
         first: Any, last: Any, left: Any, right: Any, bars: Any, width: Any, ranks: Any, others: Any, bad: Any
     ) -> None:  # pragma: no cover - compiled
@@ -94,11 +91,10 @@ def _rank_kernel(function: Any) -> Any:
     return kernel
 
 
-@functools.lru_cache(maxsize=64)
-def _count_kernel(function: Any) -> Any:
+@loop_around
+def _count_kernel(function: Any) -> Loop:
     """A cell is a query and 512 rivals. The first of a query's finds the distances of its own rows."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
     def kernel(
         first: Any,
         last: Any,

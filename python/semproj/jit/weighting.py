@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from .._common.types import Array
-from ._loops import Argument, run
+from ._function import Argument, Loop, check_function, known_to_numba, loop_around
+from ._loops import run
 
-_FUNCTION = Argument(
-    "function", "function(count, document_frequency, n_documents, document_length), and returns a number"
-)
+_WEIGHT = Argument("weight", "weight(count, document_frequency, n_documents, document_length)", (2.0, 3, 10, 5.0))
 
 
-@functools.lru_cache(maxsize=64)
-def _kernel(function: Any) -> Any:
-    """The loop with `function` inlined, compiled once per function and dtype. A cell is a row."""
+@loop_around
+def _loop(function: Any) -> Loop:
+    """A cell is a row."""
 
-    @numba.njit(nogil=True, fastmath=False)  # type: ignore[untyped-decorator]
-    def kernel(  # pragma: no cover - compiled
+    def loop(  # pragma: no cover - compiled
         first: Any, last: Any, indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
     ) -> None:
         for r in range(first, last):
@@ -32,7 +28,11 @@ def _kernel(function: Any) -> Any:
             for i in range(indptr[r], indptr[r + 1]):
                 out[i] = function(float(data[i]), df[indices[i]], n_documents, length)
 
-    return kernel
+    return loop
+
+
+def check_weight(function: Any) -> None:
+    check_function(function, _WEIGHT)
 
 
 def weigh(
@@ -42,12 +42,29 @@ def weigh(
     n_documents: int,
     out: Array,
     n_threads: int,
+    *,
+    first_row: int = 0,
 ) -> None:
-    """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero."""
-    arrays = X.indptr, X.indices, _known_to_numba(X.data), document_frequency, n_documents, out
-    run(_kernel, function, _FUNCTION, *arrays, n_cells=X.shape[0], n_threads=n_threads)
+    """Fill `out` with ``function(count, df, n_documents, document_length)`` of each non-zero.
 
-
-def _known_to_numba(data: Array) -> Array:
-    known = data.dtype.kind in "biu" or data.dtype in (np.float32, np.float64)
-    return data if known and data.dtype.isnative else data.astype(np.float64)
+    `first_row` is what errors call the first one.
+    """
+    run(
+        _loop,
+        function,
+        _WEIGHT,
+        X.indptr,
+        X.indices,
+        known_to_numba(X.data),
+        document_frequency,
+        n_documents,
+        out,
+        n_cells=X.shape[0],
+        n_threads=n_threads,
+        where=lambda row: f"for a term of row {first_row + row}",
+    )
+    if not (finite := np.isfinite(out)).all():
+        cell = int(finite.argmin())
+        row = int(np.searchsorted(X.indptr, cell, side="right")) - 1
+        what = f"returned {out[cell]} for column {X.indices[cell]} of row {first_row + row}"
+        raise ValueError(f"{_WEIGHT.name}: the function {what}; it is called as {_WEIGHT.call}")
