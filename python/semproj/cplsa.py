@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core
 from ._common.aligned_topics import AlignedTopicModel, words_of_views
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
+from ._common.functions import fingerprint
 from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
 from ._common.topic_sweeps import (
@@ -60,6 +61,11 @@ class CPLSA(AlignedTopicModel):
         infinity makes the fractions equal. A small one lets each language have topics of its own. Infinity
         moves tokens against odds of e^40 and no more; a pair that would need more is reported as not converged.
     norm : {"l1", "l2"}, default "l1"
+    prox : callable or None
+        Another penalty W of ``f1 - f2`` than a norm, topic by topic, by the proximal map of its conjugate W*:
+        ``prox(dual, coupling, step)`` is the x at which ``step * W*(x) + (x - dual)**2 / 2`` is least. That of the
+        l1 norm clips `dual` to +-coupling, which has no other meaning then; `norm` has none. W is 0 somewhere, and
+        nowhere below. A function of numbers, compiled by Numba: see docs/functions.md.
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best, or within 5e-7 of the
         coupling; with an infinite coupling, when no fractions of topics differ by more than this. None: 2e-6, and
@@ -80,7 +86,8 @@ callback, random_state, n_threads, progress
         The dual variables of each pair's projection. Saved on request only.
     gaps_ : float64 array of shape (n_documents,)
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
-        difference of two fractions. A pair with an empty side is not coupled.
+        difference of two fractions. With `prox`, twice what is missing to second order. A pair with an empty side
+        is not coupled.
     converged_ : bool array of shape (n_documents,)
         Whether each pair's projection, by the fitted parameters, reached its tolerance. Saved on request only.
     projection_ : list of dict
@@ -119,6 +126,7 @@ callback, random_state, n_threads, progress
         converged_="u1 pairs ?",
     )
     _scalars = numbers(AlignedTopicModel._scalars, projection_=list)
+    _functions = ("prox",)
 
     def __init__(
         self,
@@ -277,7 +285,9 @@ class _CoupledSweeps(Sweeps):
 
     def identity(self) -> dict[str, Any]:
         own = ("coupling", "norm", "projection_tol", "max_projection_iter")
-        return topic_identity(self._model, self._documents, *own)
+        prox = self._model.prox
+        of_function = {} if prox is None else {"prox": fingerprint(prox)}
+        return {**topic_identity(self._model, self._documents, *own), **of_function}
 
     def memory(self) -> int:
         return topic_memory(self._model, self._documents)

@@ -179,9 +179,8 @@ class TestConditionals:
         weights = random_weights(pairs)
         squares, sizes = chain.residuals(cells_of(pairs, values, self.symmetric, weights=weights))
         off = [r - m for r, m in zip(values, reference.means(state, self.symmetric, pairs), strict=True)]
-        assert squares == pytest.approx(
-            sum((w * x**2).sum() for w, x in zip(weights, off, strict=True)), rel=1e-12
-        )
+        weighted = [(w * x**2).sum() for w, x in zip(weights, off, strict=True)]
+        assert squares == pytest.approx(sum(weighted), rel=1e-12)
         assert sizes == pytest.approx(sum(np.abs(x).sum() for x in off), rel=1e-12)
 
 

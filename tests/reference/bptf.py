@@ -92,9 +92,7 @@ def word_system(state: State, symmetric: list[bool], pairs, values, word: int, w
     return C, right
 
 
-def sweep(
-    rng, state: State, symmetric: list[bool], pairs, values, extra_freedom: float = 0.0, weights=None
-) -> None:
+def sweep(rng, state: State, symmetric: list[bool], pairs, values, extra_freedom=0.0, weights=None) -> None:
     """Algorithm 1, for symmetric slices."""
     assert all(symmetric)
     weights = weights or ones(pairs)

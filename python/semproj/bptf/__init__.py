@@ -63,11 +63,11 @@ class BPTF(RelatedWords):
     held_out : float, default 0
         Share of the observed cells of each slice to keep out, for `held_out_mae_`.
     precision : callable or None
-        ``precision(value, slice)``, above 0: what `alpha` is multiplied by for a cell of this value in the slice of
-        this number. None: 1. A plain function of numbers, compiled by Numba; see docs/functions.md.
+        ``precision(value, slice)``, above 0: what alpha is multiplied by for a cell of this value in the slice of
+        this number. None: 1. A function of numbers, compiled by Numba: see docs/functions.md.
     target : callable or None
-        ``target(value, slice)``: what is observed instead of the value, and predicted. None: the value. Cosines, and
-        missing cells that are taken for zeros, have both functions applied, too.
+        ``target(value, slice)``: what is observed, and predicted, instead of the value. None: the value. Both
+        functions are applied to cosines too, and to missing cells that are taken for zeros.
     checkpoint, checkpoint_every, callback
         A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`. A fit without a seed goes on
         by the one in the file. In a callback, the model has the draws kept so far, or the present one in the
@@ -121,7 +121,8 @@ class BPTF(RelatedWords):
       for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
       words are drawn with. A saved model has these and up to four numbers a sweep.
     - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
-      all words ``2 (4 + b)`` a cell and 8 a word and slice; with a `precision`, ``b`` for each cell of all these. A CosineSlice has ``4 n_words`` a dimension.
+      all words ``2 (4 + b)`` a cell and 8 a word and slice; with a `precision`, b more each. A CosineSlice has
+      ``4 n_words`` a dimension.
     - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
       that is more.
     - in a checkpoint all draws kept so far, the last state and 8 for each held-out cell, written as a whole.
@@ -172,6 +173,7 @@ class BPTF(RelatedWords):
         _last_words="T words d ?",
         _last_slices="f8 slices d ?",
     )
+    _functions = ("precision", "target")
     _scalars = numbers(n_iter_="sweeps", _symmetric=list, _key=int, relations_=None)
 
     def __init__(

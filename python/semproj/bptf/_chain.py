@@ -1,9 +1,9 @@
 """A Gibbs chain over words, slices and their hyper-parameters: one sweep after the other.
 
 The model (Zhang, Salwen, Glass and Gliozzo 2014, section 3): cell (i, j) of slice k is normal with mean V_i' M_k
-V_j and precision alpha w, w being 1 or what a user's function made of its value, where M_k is diag(P_k) for a symmetric slice and any square matrix A_k for an asymmetric
-one. Words V_i, slice vectors P_k and the rows of all A_k have normal priors whose means and precisions are drawn
-too.
+V_j and precision alpha w, where w is 1 or what a user's function made of the cell's value, and M_k is diag(P_k)
+for a symmetric slice and any square matrix A_k for an asymmetric one. Words V_i, slice vectors P_k and the rows of
+all A_k have normal priors whose means and precisions are drawn too.
 
 A cell of a symmetric slice is one observation, whichever way round it was given. The paper's equations 1 and 5 sum
 over both orders and so count it twice, its equation 4 once; the conditionals of one model count it once in all of

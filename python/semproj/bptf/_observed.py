@@ -59,7 +59,7 @@ class Observation:
         values = cells.values.astype(np.float64)
 
         def where(i: int) -> str:
-            return f"cell ({cells.rows[i]}, {cells.cols[i]}) of slice {k}, whose value is {values[i]:g}"
+            return f"for cell ({cells.rows[i]}, {cells.cols[i]}) of slice {k}, whose value is {values[i]:g}"
 
         found = cells
         if self.target is not None:
@@ -102,4 +102,4 @@ def _argument(name: str) -> Any:
 def _refuse(bad: Array, found: Array, name: str, expected: str, where: Callable[[int], str]) -> None:
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"{name}: expected {expected}, got {found[i]:g} for {where(i)}")
+        raise ValueError(f"{name}: expected {expected}, got {found[i]:g} {where(i)}")

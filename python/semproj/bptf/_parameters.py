@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._common.fitting import check_loop_parameters
+from .._common.functions import fingerprint
 from .._common.persistence import checksum
 from .._common.validation import check_choice, check_integer, check_real, check_sparse
 from ._observed import check_functions
@@ -49,13 +50,9 @@ def identity(model: Any, slices: Sequence[Any], key: int) -> dict[str, Any]:
     }
 
 
-def _of_functions(model: Any) -> dict[str, str]:
+def _of_functions(model: Any) -> dict[str, str | None]:
     """Only of those that there are: files of fits without any know nothing of them."""
-    given = {name: getattr(model, name) for name in ("precision", "target")}
-    if all(function is None for function in given.values()):
-        return {}
-    from ..jit._function import fingerprint
-
+    given = {name: getattr(model, name) for name in model._functions}
     return {name: fingerprint(function) for name, function in given.items() if function is not None}
 
 
