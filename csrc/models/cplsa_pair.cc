@@ -48,6 +48,7 @@ bool solve(std::array<std::array<double, most>, most>& a, std::array<double, mos
 PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
                              bool posteriors, Isa isa)
     : coupling_(coupling),
+      prox_(coupling, first.n_topics()),
       posteriors_(posteriors),
       words_{&first, &second},
       table_(simd_table(isa).topics),
@@ -56,7 +57,7 @@ PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, 
       stride_(first.stride()),
       sides_{Side(first, isa), Side(second, isa)} {
   for (auto* row : {&multipliers_, &step_, &candidate_, &weights_, &residual_, &last_step_, &gradient_,
-                    &curvature_, &free_, &sharpness_, &scales_}) {
+                    &curvature_, &free_, &sharpness_, &scales_, &nothing_, &moves_}) {
     *row = aligned_zeros<float>(static_cast<size_t>(stride_));
   }
   for (auto* rows : {&residual_changes_, &step_changes_}) {
@@ -77,6 +78,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   n_remembered_ = n_steps_ = 0;
   stiffness_ = 1;
   evaluated_ = lost_tokens_ = false;
+  prox_.begin_pair();
   weight_ = followed_coupling();
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
@@ -87,18 +89,19 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   double best_gap = now.gap;
   bool current = true;  // whether tilted mixtures and ratios are those of multipliers_
   const auto failed = [&](const Evaluation& next) {  // the gap is not finite where float32 had no room
-    return !(next.value <= now.value + kRounding * mass && std::isfinite(next.gap));
+    const double rise = prox_ ? prox_.rise(multipliers_.get(), candidate_.get()) : 0;
+    return !(next.value + rise <= now.value + kRounding * mass && std::isfinite(next.gap));
   };
   while (now.gap > allowed && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
          evaluations - best_at < kPatience) {
-    plain_step();
+    if (!prox_) plain_step();  // which the evaluation has done, to know the gap
     remember_step();
     bool combined = combine_steps();
     if (!combined) std::copy_n(step_.get(), stride_, candidate_.get());
     exchange_fractions();
     Evaluation next = evaluate(candidate_.get());
     ++evaluations;
-    while (failed(next) && evaluations < most) {
+    while (!prox_.failure().failed && failed(next) && evaluations < most) {
       n_remembered_ = n_steps_ = 0;
       if (!combined && bounded_) {
         if (!coupling_.l2) break;  // cannot be but by rounding
@@ -119,11 +122,17 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     now = next;
     if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
   }
+  if (prox_.failure().failed) return {std::numeric_limits<double>::quiet_NaN(), now.gap, evaluations, false};
   const bool done =
       weight_ == 0 || (now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add()));
-  if (!done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
+  if (!prox_ && !done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
-  return {now.value - missing(), now.gap, evaluations, done};
+  return {regularised(now), now.gap, evaluations, done};
+}
+
+// The regularised log likelihood at the minimum.
+double PairProjector::regularised(const Evaluation& at) {
+  return at.value - missing(at.gap) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
 }
 
 PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
@@ -158,8 +167,9 @@ bool PairProjector::words_can_add() const {
 
 // How much h is above its minimum where fractions are not yet equal, by its gradient and second derivatives:
 // without it, objectives would fall where a sweep's projections are more exact than the last one's.
-double PairProjector::missing() const {
-  if (weight_ == 0 || !std::isinf(coupling_.weight)) return 0;
+double PairProjector::missing(double gap) const {
+  if (prox_) return gap / 2;
+  if (weight_ == 0 || !coupling_.equal()) return 0;
   const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
   double sum = 0;
   for (int64_t t = 0; t < n_topics_; ++t) {
@@ -214,7 +224,8 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
   const double value = sums[0].log_likelihood + sums[1].log_likelihood;
   if (weight_ == 0) return {value, 0.0};
   if (first) measure_sharpness();
-  const bool infinite = std::isinf(coupling_.weight);
+  if (prox_) return {value, proximal_step(multipliers)};
+  const bool infinite = coupling_.equal();
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
                      infinite ? 0.0f : static_cast<float>(coupling_.weight), stride_);
@@ -227,6 +238,10 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
 }
 
 void PairProjector::plain_step() {
+  if (prox_) {
+    proximal_step(multipliers_.get());
+    return;
+  }
   const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
   if (!coupling_.l2 || std::isinf(coupling_.weight)) {
     const auto most = std::isinf(coupling_.weight) ? kLargestLambda : weight_;
@@ -240,6 +255,13 @@ void PairProjector::plain_step() {
     curvature_[t] = (f1[t] * a + f2[t] * b) * sharpness_[t] + kLeastFraction;
   }
   step_in_ball();
+}
+
+double PairProjector::proximal_step(const float* multipliers) {
+  const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
+  const auto most = static_cast<float>(weight_);
+  table_.balance(f1, f2, nothing_.get(), scales_.get(), most, stride_, moves_.get());
+  return prox_.step(multipliers, moves_.get(), f1, f2, scales_.get(), most, step_.get());
 }
 
 void PairProjector::exchange_fractions() {
@@ -299,7 +321,7 @@ void PairProjector::step_in_ball() {
 
 void PairProjector::cut_to_constraint(float* multipliers) const {
   const auto most = static_cast<float>(weight_);
-  if (std::isinf(coupling_.weight) && most > 0) {
+  if (coupling_.equal() && most > 0) {
     // What is added to all of them changes nothing: the middle of their range goes to zero.
     const auto [low, high] = std::minmax_element(multipliers, multipliers + n_topics_);
     const float middle = (*low + *high) / 2;
@@ -345,11 +367,13 @@ bool PairProjector::combine_steps() {
   const int64_t m = n_remembered_;
   if (m == 0) return false;
   // Topics that the box holds do not move: they have no part in the combination.
-  const bool boxed = !coupling_.l2 && !std::isinf(coupling_.weight);
+  const bool boxed = prox_ || (!coupling_.l2 && !std::isinf(coupling_.weight));
   const auto most = static_cast<float>(weight_);
   float* __restrict__ free = free_.get(), * __restrict__ candidate = candidate_.get();
   const float* __restrict__ step = step_.get();
-  if (boxed) {
+  if (prox_) {
+    prox_.free_topics(free);
+  } else if (boxed) {
     for (int64_t t = 0; t < stride_; ++t) free[t] = std::abs(step[t]) < most ? 1.0f : 0.0f;
   }
   float products[kRemembered];
@@ -377,6 +401,7 @@ bool PairProjector::combine_steps() {
   rows_.combine(coefficients, step_changes_.get(), m, stride_, candidate_.get());
   for (int64_t t = 0; t < stride_; ++t) candidate[t] = step[t] - (boxed ? free[t] : 1.0f) * candidate[t];
   cut_to_constraint(candidate_.get());
+  if (prox_) prox_.cut_to_domain(candidate_.get());
   return true;
 }
 

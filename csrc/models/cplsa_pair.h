@@ -9,6 +9,7 @@
 
 #include "kernels/simd/rows.h"
 #include "models/cplsa_newton.h"
+#include "models/cplsa_prox.h"
 
 namespace semproj {
 
@@ -32,6 +33,8 @@ class PairProjector {
   bool update_tilted(int side, float prior) { return sides_[side].pass.update(tilted(side), prior); }
 
   const simd::TopicTable& table() const { return table_; }
+  // The call of a user's function that went wrong in the last pair.
+  const FailedCall& failure() const { return prox_.failure(); }
 
  private:
   static constexpr int64_t kRemembered = 6;
@@ -74,14 +77,16 @@ class PairProjector {
   }
   // The coupling of this pair, as far as float32 can follow it; 0 with an empty side.
   double followed_coupling() const {
-    const double shorter = std::min(sides_[0].mass, sides_[1].mass);
-    return std::min({coupling_.weight, kLargestTilt * shorter, kLargestLambda});
+    const double furthest = kLargestTilt * std::min(sides_[0].mass, sides_[1].mass);
+    return std::min({prox_ ? furthest : coupling_.weight, furthest, kLargestLambda});
   }
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
-  double missing() const;
+  double missing(double gap) const;
+  double regularised(const Evaluation& at);
 
   // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();
+  double proximal_step(const float* multipliers);  // returns the gap
   void step_in_ball();
   // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
   // combine.
@@ -90,6 +95,7 @@ class PairProjector {
   void cut_to_constraint(float* multipliers) const;
 
   Coupling coupling_;
+  ProximalMap prox_;
   bool posteriors_;
   double weight_ = 0;  // followed_coupling()
   std::array<const TopicWords*, 2> words_;
@@ -98,7 +104,7 @@ class PairProjector {
   int64_t n_topics_, stride_;
   std::array<Side, 2> sides_;
   AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_step_;
-  AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_;
+  AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_, nothing_, moves_;
   AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
   int64_t n_remembered_ = 0, n_steps_ = 0;
   bool evaluated_ = false;  // this pair, so that its rows may be in cache

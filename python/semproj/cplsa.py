@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core
 from ._common.aligned_topics import AlignedTopicModel, words_of_views
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
+from ._common.functions import fingerprint
 from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
 from ._common.topic_sweeps import (
@@ -60,6 +61,11 @@ class CPLSA(AlignedTopicModel):
         infinity makes the fractions equal. A small one lets each language have topics of its own. Infinity
         moves tokens against odds of e^40 and no more; a pair that would need more is reported as not converged.
     norm : {"l1", "l2"}, default "l1"
+    prox : callable or None
+        Another penalty W of ``f1 - f2`` than a norm, topic by topic, by the proximal map of its conjugate W*:
+        ``prox(dual, coupling, step)`` is the x at which ``step * W*(x) + (x - dual)**2 / 2`` is least. That of the
+        l1 norm clips `dual` to +-coupling, which has no other meaning then; `norm` has none. W is 0 somewhere, and
+        nowhere below. A function of numbers, compiled by Numba: see docs/functions.md.
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best, or within 5e-7 of the
         coupling; with an infinite coupling, when no fractions of topics differ by more than this. None: 2e-6, and
@@ -80,7 +86,8 @@ checkpoint_every, callback, random_state, n_threads, progress
         The dual variables of each pair's projection. Saved on request only.
     gaps_ : float64 array of shape (n_documents,)
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
-        difference of two fractions. A pair with an empty side is not coupled.
+        difference of two fractions. With `prox`, twice what is missing to second order. A pair with an empty side
+        is not coupled.
     converged_ : bool array of shape (n_documents,)
         Whether each pair's projection, by the fitted parameters, reached its tolerance. Saved on request only.
     projection_ : list of dict
@@ -119,6 +126,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         converged_="u1 pairs ?",
     )
     _scalars = numbers(AlignedTopicModel._scalars, projection_=list)
+    _functions = ("prox",)
 
     def __init__(
         self,
@@ -126,6 +134,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         *,
         coupling: float = np.inf,
         norm: str = "l1",
+        prox: Callable[[float, float, float], float] | None = None,
         projection_tol: float | None = None,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
@@ -144,7 +153,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         progress: bool = False,
     ) -> None:
         self.n_components, self.vocabulary = n_components, vocabulary
-        self.coupling, self.norm = coupling, norm
+        self.coupling, self.norm, self.prox = coupling, norm, prox
         self.projection_tol, self.max_projection_iter = projection_tol, max_projection_iter
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
         self.token_weight = token_weight
@@ -240,6 +249,10 @@ checkpoint_every, callback, random_state, n_threads, progress
         super()._check_parameters()
         check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
+        if self.prox is not None:
+            from .jit._function import check_function
+
+            check_function(self.prox, _prox_argument())
         if self.projection_tol is not None:
             check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)
@@ -274,7 +287,9 @@ class _CoupledSweeps(Sweeps):
 
     def identity(self) -> dict[str, Any]:
         own = ("coupling", "norm", "projection_tol", "max_projection_iter")
-        return topic_identity(self._model, self._documents, *own)
+        prox = self._model.prox
+        of_function = {} if prox is None else {"prox": fingerprint(prox)}
+        return {**topic_identity(self._model, self._documents, *own), **of_function}
 
     def memory(self) -> int:
         return topic_memory(self._model, self._documents)
@@ -342,9 +357,10 @@ def _coupled_sweep(
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
     coupling = _core.Coupling(
         weight=float(model.coupling),
-        l2=model.norm == "l2",
+        l2=model.prox is None and model.norm == "l2",
         tol=_sweep_tol(model) if tol is None else tol,
         max_evaluations=int(model.max_projection_iter),
+        prox=_address(model.prox),
     )
     found = _core.cplsa_sweep(
         corpus,
@@ -359,7 +375,29 @@ def _coupled_sweep(
         update,
         resolve_threads(model.n_threads),
     )
+    if found.failed_pair >= 0:
+        from .jit.callbacks import failed_call
+
+        call = found.failure
+        values = call.dual, call.coupling, call.step
+        raise failed_call(model.prox, _prox_argument(), values, f"pair {found.failed_pair}")
     return found.log_likelihood + found.log_prior, found.evaluations
+
+
+def _prox_argument() -> Any:
+    from .jit._function import Argument
+
+    return Argument("prox", "prox(dual, coupling, step)", (0.5, 1.0, 0.25))
+
+
+def _address(prox: Any) -> int:
+    """Of the function as C++ calls it; 0: none."""
+    if prox is None:
+        return 0
+    from .jit.callbacks import array_callback
+
+    address: int = array_callback(prox).address
+    return address
 
 
 def _checked_reports(reports: Any, name: str) -> list[dict[str, Any]]:
@@ -378,9 +416,14 @@ def _report(gaps: Array, converged: Array) -> dict[str, Any]:
 def _sweep_tol(model: CPLSA) -> float:
     if model.projection_tol is not None:
         return model.projection_tol
-    return _EQUAL_IN_SWEEPS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    return _EQUAL_IN_SWEEPS if _equal(model) else _NATS_PER_TOKEN
+
+
+def _equal(model: CPLSA) -> bool:
+    """Whether fractions of topics are to be made equal."""
+    return model.prox is None and bool(np.isinf(model.coupling))
 
 
 def _final_tol(model: CPLSA) -> float:
-    most = EQUAL_FRACTIONS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    most = EQUAL_FRACTIONS if _equal(model) else _NATS_PER_TOKEN
     return most if model.projection_tol is None else min(model.projection_tol, most)

@@ -44,7 +44,7 @@ struct Vectors {
 template <class T>
 struct Band {
   std::vector<int32_t> rows, cols;
-  std::vector<T> values;
+  std::vector<T> values, roots;
 
   Band(int64_t n_words, int64_t reach, uint64_t seed) {
     for (int64_t i = 0; i < n_words; ++i) {
@@ -52,17 +52,20 @@ struct Band {
         rows.push_back(static_cast<int32_t>(i));
         cols.push_back(static_cast<int32_t>(j));
         values.push_back(static_cast<T>(normal(seed, i * n_words + j)));
+        roots.push_back(static_cast<T>(0.3 + std::abs(normal(seed + 100, i * n_words + j))));
       }
     }
   }
-  Cells<T> cells(int64_t row_list, int64_t col_list) const {
-    return {rows.data(), cols.data(), values.data(), static_cast<int64_t>(rows.size()), row_list, col_list};
+  Cells<T> cells(int64_t row_list, int64_t col_list, bool weighted = false) const {
+    return {rows.data(), cols.data(), values.data(), static_cast<int64_t>(rows.size()), row_list, col_list,
+            weighted ? roots.data() : nullptr};
   }
 };
 
 template <class T>
 WordLists<T> view_of(const NeighborLists<T>& lists, int64_t n_lists) {
-  return {lists.indptr.data(), lists.words.data(), lists.values.data(), n_lists};
+  return {lists.indptr.data(), lists.words.data(), lists.values.data(), n_lists,
+          lists.roots.empty() ? nullptr : lists.roots.data()};
 }
 
 // m + U^-1 e for C = U'U and C m = b: elimination and substitution without anything clever.
@@ -107,9 +110,11 @@ struct Chain {
   std::vector<double> precision, precision_mean, maps;
   std::vector<unsigned char> diagonal{1, 1, 0, 0};
 
-  Chain(int64_t words, int64_t components, int64_t reach)
+  // With weights, those of the second slice are all 1.
+  Chain(int64_t words, int64_t components, int64_t reach, bool weighted)
       : n(words), d(components), first(n, reach, 1), second(n, 1, 2), third(n, 3, 3) {
-    lists = neighbor_lists<T>({first.cells(0, 0), second.cells(1, 1), third.cells(2, 3)}, n, kLists, 2);
+    lists = neighbor_lists<T>({first.cells(0, 0, weighted), second.cells(1, 1), third.cells(2, 3, weighted)},
+                              n, kLists, 2);
     precision.assign(static_cast<size_t>(d * d), 0.25);
     for (int64_t i = 0; i < d; ++i) {
       precision[i * d + i] = 2.0 + static_cast<double>(i);
@@ -129,6 +134,11 @@ struct Chain {
     return {precision.data(), precision_mean.data(), maps.data(), diagonal.data(), alpha};
   }
 
+  double weight(int64_t at) const {
+    return lists.roots.empty() ? 1.0
+                               : static_cast<double>(lists.roots[at]) * static_cast<double>(lists.roots[at]);
+  }
+
   // Equation 4, cell by cell.
   std::vector<double> expected(const Vectors<T>& v, int64_t word, double alpha, const Draw& draw) const {
     std::vector<double> c = precision, b = precision_mean;
@@ -137,12 +147,13 @@ struct Chain {
       for (int64_t at = lists.indptr[word * kLists + list]; at < lists.indptr[word * kLists + list + 1];
            ++at) {
         std::vector<double> q(static_cast<size_t>(d), 0.0);
+        const double precise = alpha * weight(at);
         for (int64_t i = 0; i < d; ++i) {
           for (int64_t j = 0; j < d; ++j) q[i] += map[i * d + j] * v.at(lists.words[at], j);
         }
         for (int64_t i = 0; i < d; ++i) {
-          for (int64_t j = 0; j < d; ++j) c[i * d + j] += alpha * q[i] * q[j];
-          b[i] += alpha * static_cast<double>(lists.values[at]) * q[i];
+          for (int64_t j = 0; j < d; ++j) c[i * d + j] += precise * q[i] * q[j];
+          b[i] += precise * static_cast<double>(lists.values[at]) * q[i];
         }
       }
     }
@@ -151,8 +162,8 @@ struct Chain {
 };
 
 template <class T>
-void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance) {
-  const Chain<T> chain(n, d, reach);
+void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance, bool weighted = false) {
+  const Chain<T> chain(n, d, reach, weighted);
   const double alpha = 1.5;
   for (const Isa isa : supported_isas()) {
     Vectors<T> vectors(n, d, 7);
@@ -281,10 +292,14 @@ TEST(draws_of_words) {
   check_draw<double>(1400, 5, 600, 1e-10);  // more cells than are summed at once
   check_draw<float>(40, 7, 11, 1e-5);
   check_draw<float>(1400, 5, 600, 2e-5);
+  check_draw<double>(40, 7, 11, 1e-11, true);
+  check_draw<double>(30, 40, 20, 1e-10, true);  // no room for values behind the vectors
+  check_draw<double>(1400, 5, 600, 1e-10, true);
+  check_draw<float>(1400, 8, 600, 4e-5, true);
 }
 
 TEST(a_system_that_is_not_definite_is_named) {
-  const Chain<double> chain(12, 3, 2);
+  const Chain<double> chain(12, 3, 2, false);
   std::vector<double> negative(9, 0.0);
   for (int i = 0; i < 3; ++i) negative[static_cast<size_t>(4 * i)] = -1000.0;
   WordConditional shared = chain.conditional(1.0);
@@ -298,7 +313,7 @@ TEST(a_system_that_is_not_definite_is_named) {
 
 TEST(same_bits_for_any_number_of_threads) {
   const int64_t n = 600;
-  const Chain<float> chain(n, 6, 20);
+  const Chain<float> chain(n, 6, 20, true);
   std::vector<int64_t> indptr;
   for (int64_t i = 0; i <= n; ++i) indptr.push_back(chain.lists.indptr[i * 4]);
   const WordClasses classes = color_classes(indptr.data(), chain.lists.words.data(), n);
@@ -324,23 +339,27 @@ TEST(sums_over_cells) {
   const auto cells = static_cast<int64_t>(band.rows.size());
   const Vectors<double> vectors(n, d, 5);
   std::vector<double> gram(static_cast<size_t>(d * d), 0.0), sum(static_cast<size_t>(d), 0.0), products;
+  double squares = 0, sizes = 0;
   for (int64_t c = 0; c < cells; ++c) {
     double product = 0;
     for (int64_t i = 0; i < d; ++i) {
       const double x = vectors.at(band.rows[c], i) * vectors.at(band.cols[c], i);
+      const double weighted = band.roots[c] * band.roots[c] * x;
       for (int64_t j = 0; j < d; ++j) {
-        gram[i * d + j] += x * vectors.at(band.rows[c], j) * vectors.at(band.cols[c], j);
+        gram[i * d + j] += weighted * vectors.at(band.rows[c], j) * vectors.at(band.cols[c], j);
       }
-      sum[i] += band.values[c] * x;
+      sum[i] += band.values[c] * weighted;
       product += x;
     }
     products.push_back(product);
+    squares += std::pow(band.roots[c] * (band.values[c] - product), 2);
+    sizes += std::abs(band.values[c] - product);
   }
   for (const Isa isa : supported_isas()) {
     for (const int n_threads : {1, 3}) {
       std::vector<double> g(gram.size(), -1.0), s(sum.size(), -1.0), p(products.size());
-      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(), cells,
-                        g.data(), s.data(), n_threads, isa);
+      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(),
+                        band.roots.data(), cells, g.data(), s.data(), n_threads, isa);
       for (size_t i = 0; i < g.size(); ++i) CHECK_NEAR(g[i], gram[i], 1e-9);
       for (size_t i = 0; i < s.size(); ++i) CHECK_NEAR(s[i], sum[i], 1e-10);
       // Products are over the padded length, which is zero behind D.
@@ -349,13 +368,18 @@ TEST(sums_over_cells) {
       pair_products<double>(whole, whole, band.rows.data(), band.cols.data(), cells, p.data(), n_threads,
                             isa);
       for (size_t i = 0; i < p.size(); ++i) CHECK_NEAR(p[i], products[i], 1e-12);
+      const Residuals found =
+          residual_sums<double>(whole, whole, band.rows.data(), band.cols.data(), band.values.data(),
+                                band.roots.data(), cells, n_threads, isa);
+      CHECK_NEAR(found.squares, squares, 1e-12 * squares);
+      CHECK_NEAR(found.sizes, sizes, 1e-12 * sizes);
     }
   }
 }
 
 TEST(gram_matrices_of_lists) {
   const int64_t n = 50, d = 5, begin = 7, count = 20, size = d * (d + 1) / 2;
-  const Chain<double> chain(n, d, 4);
+  const Chain<double> chain(n, d, 4, true);
   const Vectors<double> vectors(n, d, 6);
   for (int64_t list = 0; list < 4; ++list) {
     std::vector<double> grams(static_cast<size_t>(count * size), -1.0), sums(static_cast<size_t>(count * d));
@@ -368,13 +392,14 @@ TEST(gram_matrices_of_lists) {
       for (int64_t i = 0; i < d; ++i) {
         double sum = 0;
         for (int64_t at = bounds[0]; at < bounds[1]; ++at) {
-          sum += chain.lists.values[at] * vectors.at(chain.lists.words[at], i);
+          sum += chain.weight(at) * chain.lists.values[at] * vectors.at(chain.lists.words[at], i);
         }
         CHECK_NEAR(sums[r * d + i], sum, 1e-12);
         for (int64_t j = i; j < d; ++j, ++place) {
           double product = 0;
           for (int64_t at = bounds[0]; at < bounds[1]; ++at) {
-            product += vectors.at(chain.lists.words[at], i) * vectors.at(chain.lists.words[at], j);
+            product += chain.weight(at) * vectors.at(chain.lists.words[at], i) *
+                       vectors.at(chain.lists.words[at], j);
           }
           CHECK_NEAR(grams[place], product, 1e-12);
         }

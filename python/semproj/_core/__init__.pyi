@@ -296,7 +296,15 @@ class WordAligner(metaclass=_Pybind11Type):
     def cells(self, min_probability: float) -> Csr: ...
 
 class SliceCells(metaclass=_Pybind11Type):
-    def __init__(self, rows: _Array, cols: _Array, values: _Array, row_list: int, col_list: int) -> None: ...
+    def __init__(
+        self,
+        rows: _Array,
+        cols: _Array,
+        values: _Array,
+        row_list: int,
+        col_list: int,
+        roots: _Array | None = None,
+    ) -> None: ...
 
 class NeighborLists(_Result):
     @property
@@ -305,6 +313,8 @@ class NeighborLists(_Result):
     def words(self) -> npt.NDArray[np.int32]: ...
     @property
     def values(self) -> _Array: ...
+    @property
+    def roots(self) -> _Array: ...
     @property
     def n_lists(self) -> int: ...
 
@@ -373,11 +383,23 @@ def list_grams(
     n_threads: int,
 ) -> None: ...
 def cell_sums(
-    vectors: _Array, n_components: int, rows: _Array, cols: _Array, values: _Array, n_threads: int
+    vectors: _Array,
+    n_components: int,
+    rows: _Array,
+    cols: _Array,
+    values: _Array,
+    n_threads: int,
+    roots: _Array | None = None,
 ) -> CellSums: ...
 def pair_products(left: _Array, right: _Array, rows: _Array, cols: _Array, n_threads: int) -> _Array: ...
 def residual_sums(
-    left: _Array, right: _Array, rows: _Array, cols: _Array, values: _Array, n_threads: int
+    left: _Array,
+    right: _Array,
+    rows: _Array,
+    cols: _Array,
+    values: _Array,
+    n_threads: int,
+    roots: _Array | None = None,
 ) -> Residuals: ...
 
 class TopicWords(metaclass=_Pybind11Type):
@@ -416,9 +438,21 @@ def document_completion(
 ) -> TokenSums: ...
 
 class Coupling(metaclass=_Pybind11Type):
-    def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int) -> None: ...
+    def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int, prox: int = 0) -> None: ...
+
+class FailedCall(_Result):
+    @property
+    def dual(self) -> float: ...
+    @property
+    def coupling(self) -> float: ...
+    @property
+    def step(self) -> float: ...
 
 class CoupledSweep(_Result):
+    @property
+    def failed_pair(self) -> int: ...
+    @property
+    def failure(self) -> FailedCall: ...
     @property
     def log_likelihood(self) -> float: ...
     @property

@@ -221,8 +221,9 @@ class _Draws:
 
 
 def _log_likelihood(cells: list[Cells], squares: float, alpha: float) -> float:
-    """Of cells with residuals of this sum of squares."""
-    return 0.5 * (sum(map(len, cells)) * math.log(alpha / (2 * math.pi)) - alpha * squares)
+    """Of cells with residuals of this weighted sum of squares."""
+    logs = sum(map(len, cells)) * math.log(alpha / (2 * math.pi)) + sum(each.log_precision for each in cells)
+    return 0.5 * (logs - alpha * squares)
 
 
 def effective_sample_size(trace: Any) -> float:
