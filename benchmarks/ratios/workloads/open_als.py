@@ -1,17 +1,17 @@
-"""ImplicitALS and WTMF by functions of what is built in, beside the built-in; a part of the suite `open`."""
+"""ImplicitALS and WTMF with what is built in written as functions: part of the suite `open`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from benchmarks import data
-from benchmarks.ratios import OURS, Contestant, Options, Workload, register
+from benchmarks.ratios import Options, Workload, register
+from benchmarks.ratios.built_in import beside_built_in
 
 ALPHA, REG, MISSING_WEIGHT = 40.0, 0.1, 0.01
-BUILT_IN = "built_in"
 
 
 def confidence(x: float) -> float:
@@ -47,13 +47,13 @@ def open_als(options: Options) -> Iterator[Workload]:
         lambda threads: als(threads).item_vectors_,
         f"{users_note}, 5 sweeps",
     )
-    known = {n: (als(n, **functions), als(n)) for n in options.threads}
+    models = {n: (als(n, **functions), als(n)) for n in options.threads}
     yield beside_built_in(
         options,
         "open_implicitals_users",
         counts.nnz,
-        lambda threads: known[threads][0].transform(counts),
-        lambda threads: known[threads][1].transform(counts),
+        lambda threads: models[threads][0].transform(counts),
+        lambda threads: models[threads][1].transform(counts),
         f"{users_note}; the vectors of all users, as of new ones",
     )
     n, terms, k = options.pick((100_000, 20_000, 100), (10_000, 5_000, 100), (150, 80, 4))
@@ -70,37 +70,4 @@ def open_als(options: Options) -> Iterator[Workload]:
         lambda threads: wtmf(threads, confidence=one, target=itself),
         wtmf,
         f"{n} sentences, {terms} words, {X.nnz} non-zeros, tf-idf; K={k}, 5 sweeps; built in, no weights are read",
-    )
-
-
-def beside_built_in(
-    options: Options,
-    name: str,
-    words: int,
-    by_function: Callable[[int], np.ndarray],
-    built_in: Callable[[int], np.ndarray],
-    note: str,
-) -> Workload:
-    """The same arrays twice: by functions, and by what is built in. They must have the same bits."""
-    contestants = [Contestant(BUILT_IN, n, lambda n=n: built_in(n)) for n in options.threads]
-    contestants += [Contestant(OURS, n, lambda n=n: by_function(n)) for n in options.threads]
-    expected: list[bytes] = []
-
-    def check(contestant: Contestant, result: np.ndarray) -> dict[str, Any]:
-        expected.append(result.tobytes())
-        if expected[-1] != expected[0]:
-            raise AssertionError(f"{contestant.name}: other bits than {BUILT_IN}")
-        return {}
-
-    def finish(row: dict[str, Any]) -> None:
-        row["times_built_in"] = row["ours_seconds"] / row["seconds"][BUILT_IN]
-
-    return Workload(
-        name=name,
-        words=words,
-        contestants=contestants,
-        check=check,
-        rounds=options.pick(5, 7, 2),
-        finish=finish,
-        notes=[note, "ours: by functions, compiled before; built_in: the same without them"],
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.ratios import Options, Workload, register
-from benchmarks.ratios.workloads.open_als import beside_built_in
+from benchmarks.ratios.built_in import beside_built_in
 
 
 def itself(x: float, i: int, j: int, k: int) -> float:
