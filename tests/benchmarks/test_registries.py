@@ -48,7 +48,7 @@ def test_make_bench_runs_all_suites():
 
 
 def test_each_module_of_workloads_registers_a_suite():
-    """Under its own name, but for `import`, which no module can be called, and parts: `open` is in `open_*`."""
+    """Under its own name, but for `import`, which no module can be called; `open` is in parts, `open_*`."""
     suites = {"import" if name == "imports" else name.partition("_")[0] for name in _modules(workload_modules)}
     assert suites == set(suite_names())
 

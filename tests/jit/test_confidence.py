@@ -224,9 +224,7 @@ class TestCheckpoint:
         resumed = MODELS[name](checkpoint=path, **options).fit(X)
         assert_same_model(resumed.set_params(checkpoint=None), MODELS[name](**options).fit(X), X)
 
-    @pytest.mark.parametrize(
-        "change", [{"confidence": lambda x: x}, {"target": lambda x: x}], ids=["confidence", "target"]
-    )
+    @pytest.mark.parametrize("change", [{"confidence": lambda x: x}, {"target": lambda x: x}], ids=list)
     def test_refuses_others(self, name, tmp_path, change):
         path, X = tmp_path / "state", ratings()
         options = {"confidence": of_ratings, "target": centered}
