@@ -146,6 +146,8 @@ def test_functions(tmp_path, monkeypatch):
     printed = io.StringIO()
     with redirect_stdout(printed):
         names = run(ROOT / "docs" / "functions.md", tmp_path, monkeypatch)
+    rare, common = map(int, re.findall(r"a word of a topic is in (\d+)", printed.getvalue()))
+    assert rare < 0.8 * common
     by_stars, implicit = map(float, re.findall(r"of their own kind: ([\d.]+)", printed.getvalue()))
     assert by_stars > 0.98
     assert 0.4 < implicit < 0.7
