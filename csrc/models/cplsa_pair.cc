@@ -82,7 +82,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   weight_ = followed_coupling();
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
-  const double allowed = coupling_.allowed_gap(sides_[0].mass + sides_[1].mass);
+  const double allowed = this->allowed();
   const int64_t in_all = coupling_.max_evaluations;
   const int64_t most = in_all <= kFewEvaluations ? in_all : std::min(in_all / 2, kMostInFloat32);
   int64_t evaluations = 1, best_at = 1;
@@ -92,7 +92,8 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     const double rise = prox_ ? prox_.rise(multipliers_.get(), candidate_.get()) : 0;
     return !(next.value + rise <= now.value + kRounding * mass && std::isfinite(next.gap));
   };
-  while (now.gap > allowed && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
+  const auto near = [&] { return now.gap <= allowed && now.slack <= coupling_.slack_tol; };
+  while (!near() && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
          evaluations - best_at < kPatience) {
     if (!prox_) plain_step();  // which the evaluation has done, to know the gap
     remember_step();
@@ -124,7 +125,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   }
   if (prox_.failure().failed) return {std::numeric_limits<double>::quiet_NaN(), now.gap, evaluations, false};
   const bool done =
-      weight_ == 0 || (now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add()));
+      weight_ == 0 || (near() && !lost_tokens_ && (!posteriors_ || words_can_add()));
   if (!prox_ && !done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
   return {regularised(now), now.gap, evaluations, done};
@@ -132,7 +133,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
 
 // The regularised log likelihood at the minimum.
 double PairProjector::regularised(const Evaluation& at) {
-  return at.value - missing(at.gap) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
+  return at.value - missing(at) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
 }
 
 PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
@@ -167,8 +168,8 @@ bool PairProjector::words_can_add() const {
 
 // How much h is above its minimum where fractions are not yet equal, by its gradient and second derivatives:
 // without it, objectives would fall where a sweep's projections are more exact than the last one's.
-double PairProjector::missing(double gap) const {
-  if (prox_) return gap / 2;
+double PairProjector::missing(const Evaluation& at) const {
+  if (prox_) return at.missing;
   if (weight_ == 0 || !coupling_.equal()) return 0;
   const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
   double sum = 0;
@@ -224,7 +225,10 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
   const double value = sums[0].log_likelihood + sums[1].log_likelihood;
   if (weight_ == 0) return {value, 0.0};
   if (first) measure_sharpness();
-  if (prox_) return {value, proximal_step(multipliers)};
+  if (prox_) {
+    const ProximalStep found = proximal_step(multipliers);
+    return {value, found.gap, found.slack, found.missing};
+  }
   const bool infinite = coupling_.equal();
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
@@ -257,11 +261,11 @@ void PairProjector::plain_step() {
   step_in_ball();
 }
 
-double PairProjector::proximal_step(const float* multipliers) {
+ProximalStep PairProjector::proximal_step(const float* multipliers) {
   const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
   const auto most = static_cast<float>(weight_);
   table_.balance(f1, f2, nothing_.get(), scales_.get(), most, stride_, moves_.get());
-  return prox_.step(multipliers, moves_.get(), f1, f2, scales_.get(), most, step_.get());
+  return prox_.step(multipliers, moves_.get(), f1, f2, scales_.get(), most, allowed(), step_.get());
 }
 
 void PairProjector::exchange_fractions() {

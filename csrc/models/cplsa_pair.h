@@ -58,6 +58,7 @@ class PairProjector {
   struct Evaluation {
     double value;  // h
     double gap;
+    double slack = 0, missing = 0;
   };
 
   Evaluation evaluate(const float* multipliers, bool first = false);
@@ -80,13 +81,14 @@ class PairProjector {
     const double furthest = kLargestTilt * std::min(sides_[0].mass, sides_[1].mass);
     return std::min({prox_ ? furthest : coupling_.weight, furthest, kLargestLambda});
   }
+  double allowed() const { return coupling_.allowed_gap(sides_[0].mass + sides_[1].mass); }
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
-  double missing(double gap) const;
+  double missing(const Evaluation& at) const;
   double regularised(const Evaluation& at);
 
   // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();
-  double proximal_step(const float* multipliers);  // returns the gap
+  ProximalStep proximal_step(const float* multipliers);
   void step_in_ball();
   // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
   // combine.
