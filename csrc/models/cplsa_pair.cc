@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/dispatch.h"
@@ -126,7 +127,9 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   if (prox_.failure().failed) return {std::numeric_limits<double>::quiet_NaN(), now.gap, evaluations, false};
   const bool done =
       weight_ == 0 || (near() && !lost_tokens_ && (!posteriors_ || words_can_add()));
-  if (!prox_ && !done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
+  if (!done && evaluations < in_all && std::isfinite(now.value)) {
+    return prox_ ? project_in_double(descent_, evaluations) : project_in_double(newton_, evaluations);
+  }
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
   return {regularised(now), now.gap, evaluations, done};
 }
@@ -136,17 +139,23 @@ double PairProjector::regularised(const Evaluation& at) {
   return at.value - missing(at) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
 }
 
-PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
-  if (!newton_) newton_ = std::make_unique<PairNewton>(*words_[0], *words_[1], coupling_);
-  for (int s = 0; s < 2; ++s) newton_->set_side(s, sides_[s].theta.get(), sides_[s].tokens);
-  PairOutcome found = newton_->minimise(coupling_.max_evaluations - evaluations, multipliers_.get());
+template <class Solver>
+PairOutcome PairProjector::project_in_double(std::unique_ptr<Solver>& solver, int64_t evaluations) {
+  if constexpr (std::is_same_v<Solver, PairDescent>) {
+    if (!solver) solver = std::make_unique<PairDescent>(*words_[0], *words_[1], coupling_, prox_);
+  } else {
+    if (!solver) solver = std::make_unique<PairNewton>(*words_[0], *words_[1], coupling_);
+  }
+  for (int s = 0; s < 2; ++s) solver->set_side(s, sides_[s].theta.get(), sides_[s].tokens);
+  PairOutcome found = solver->minimise(coupling_.max_evaluations - evaluations, multipliers_.get());
+  if (prox_.failure().failed) return found;
   found.evaluations += evaluations;
   for (int s = 0; s < 2; ++s) {
     Side& side = sides_[s];
-    std::copy_n(newton_->fractions(s).begin(), n_topics_, side.fractions.get());
+    std::copy_n(solver->fractions(s).begin(), n_topics_, side.fractions.get());
     if (!posteriors_) continue;
-    if (!newton_->tilted_in_float32(s, side.tilted.get())) found.converged = false;
-    side.pass.run(side.tilted.get(), side.tokens.words, newton_->counts(s), side.tokens.n, side.ratios);
+    if (!solver->tilted_in_float32(s, side.tilted.get())) found.converged = false;
+    side.pass.run(side.tilted.get(), side.tokens.words, solver->counts(s), side.tokens.n, side.ratios);
   }
   return found;
 }

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "kernels/simd/rows.h"
-#include "models/cplsa_newton.h"
-#include "models/cplsa_prox.h"
+#include "models/cplsa_descent.h"
 
 namespace semproj {
 
@@ -64,7 +63,8 @@ class PairProjector {
   Evaluation evaluate(const float* multipliers, bool first = false);
   void evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]);
   bool has_all(const TokenSums (&sums)[2]) const;
-  PairOutcome project_by_newton(int64_t evaluations);
+  template <class Solver>
+  PairOutcome project_in_double(std::unique_ptr<Solver>& solver, int64_t evaluations);
   bool words_can_add() const;
   // The fractions of where we are, kept while a candidate is evaluated.
   void exchange_fractions();
@@ -115,6 +115,7 @@ class PairProjector {
   bool lost_tokens_ = false;            // by tilting
   double stiffness_ = 1;                // of the quadratic of step_in_ball
   std::unique_ptr<PairNewton> newton_;  // made when a pair needs it
+  std::unique_ptr<PairDescent> descent_;
 };
 
 }  // namespace semproj

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "core/parallel.h"
@@ -161,7 +162,7 @@ double ProximalMap::rise(const T* from, const T* to) {
     const double* out = out_.data();
     return sum_of(n_, [=](int64_t t) { return way[t] / tiny[t] * (dual[t] - out[t]); });
   };
-  if (from != nullptr) return slopes(0.5);  // not far
+  if (from != nullptr && std::is_same_v<T, float>) return slopes(0.5);  // these steps are short
   double sum = 0;
   for (const double along : kAlong) sum += slopes(along);
   return sum / static_cast<double>(kAlong.size());
