@@ -49,7 +49,7 @@ bool solve(std::array<std::array<double, most>, most>& a, std::array<double, mos
 PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
                              bool posteriors, Isa isa)
     : coupling_(coupling),
-      prox_(coupling, first.n_topics()),
+      prox_(coupling, first.n_topics(), isa),
       posteriors_(posteriors),
       words_{&first, &second},
       table_(simd_table(isa).topics),

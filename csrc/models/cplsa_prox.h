@@ -22,6 +22,7 @@
 
 #include <vector>
 
+#include "kernels/simd/duals.h"
 #include "models/cplsa.h"
 
 namespace semproj {
@@ -34,7 +35,7 @@ struct ProximalStep {
 
 class ProximalMap {
  public:
-  ProximalMap(const Coupling& coupling, int64_t n_topics);
+  ProximalMap(const Coupling& coupling, int64_t n_topics, Isa isa);
 
   explicit operator bool() const { return function_ != nullptr; }
 
@@ -67,10 +68,13 @@ class ProximalMap {
   bool call(const double* duals, const double* steps);
   ProximalStep measure(double allowed);
 
+  double slopes(double part);
+
+  const simd::DualTable& table_;
   ProximalFunction function_;
   int64_t n_topics_, n_;
   std::vector<double> coupling_, from_, duals_, steps_, slacks_, tiny_steps_, no_steps_, out_, kept_;
-  std::vector<double> points_, start_, way_;
+  std::vector<double> points_, start_, way_, weights_, ones_;
   FailedCall failure_;
 };
 
