@@ -72,7 +72,7 @@ class Observation:
             precisions = self._map(self.precision, "precision", values, k, where)
             with np.errstate(invalid="ignore", over="ignore", under="ignore"):
                 roots = np.sqrt(precisions).astype(cells.values.dtype)
-            bad = ~((roots > 0) & np.isfinite(roots))
+            bad = ~((roots >= np.finfo(roots.dtype).tiny) & np.isfinite(roots))
             _refuse(bad, precisions, "precision", f"numbers above 0 with a root in {roots.dtype}", where)
             found = replace(found, roots=roots)
         return found
