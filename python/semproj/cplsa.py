@@ -376,7 +376,7 @@ def _coupled_sweep(
         update,
         resolve_threads(model.n_threads),
     )
-    if found.failed_pair >= 0:
+    if model.prox is not None and found.failed_pair >= 0:
         from .jit.callbacks import failed_call
 
         call = found.failure

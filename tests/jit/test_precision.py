@@ -91,7 +91,7 @@ class TestAgainstTheReference:
     @pytest.mark.parametrize("symmetric", [True, False])
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_likelihood_and_precision(self, symmetric, dtype):
-        """The objective after a sweep, and the sums by which the next precision is drawn, from the draw's values."""
+        """The objective after a sweep, and the squares by which the next precision is drawn, from the draw."""
         slices = planted()[2]
         kept = []
         options = {"dtype": dtype, "asymmetric": () if symmetric else [1]}
@@ -149,12 +149,12 @@ class TestWhatItIsFor:
         noisy = rng.random(len(i)) < 0.5
         values = whole[i, j] + np.where(noisy, 2.0, 0.05) * rng.standard_normal(len(i))
         # Which cells are noisy is told by their slice.
-        slices = [
-            sp.coo_array((values[part], (i[part], j[part])), shape=(60, 60)) for part in (~noisy, noisy)
-        ]
+        slices = [sp.coo_array((values[part], (i[part], j[part])), shape=(60, 60)) for part in (~noisy, noisy)]
         precise = model_of(precision=lambda value, slice: 1.0 if slice == 0 else (0.05 / 2.0) ** 2).fit(slices)
         plain = model_of().fit(slices)
-        errors = [np.abs(model.predict(*every_pair(60)) - whole[every_pair(60)]).mean() for model in (precise, plain)]
+        errors = [
+            np.abs(model.predict(*every_pair(60)) - whole[every_pair(60)]).mean() for model in (precise, plain)
+        ]
         assert errors[0] < 0.5 * errors[1]
         # Its prior is as one more residual of size 1.
         assert np.median(precise.alpha_[-20:]) == pytest.approx(len(i) / (1 + 0.05**2 * len(i)), rel=0.2)
@@ -269,7 +269,9 @@ class TestBadFunctions:
         values = np.ones(len(i))
         values[[30_000, 31_000]] = 7
         cells = sp.coo_array((values, (i, j)), shape=(300, 300))
-        with pytest.raises(ValueError, match=rf"for cell \({i[30_000]}, {j[30_000]}\) of slice 0, whose value is 7"):
+        with pytest.raises(
+            ValueError, match=rf"for cell \({i[30_000]}, {j[30_000]}\) of slice 0, whose value is 7"
+        ):
             short(n_threads=n_threads, target=lambda v, k: np.nan if v > 5 else v).fit([cells])
 
     def test_of_new_words(self):
@@ -313,3 +315,8 @@ def test_cloned_with_its_functions():
     from sklearn.base import clone
 
     assert clone(BPTF(2, precision=of_size)).precision is of_size
+
+
+def test_a_slice_without_cells():
+    slices = [planted()[2][0], sp.coo_array((60, 60))]
+    assert same_fit(short(zeros=1.0, **BUILT_IN).fit(slices), short(zeros=1.0).fit(slices))

@@ -193,9 +193,7 @@ class TestProjections:
 
     def test_any_number_of_threads(self):
         theta, phi, counts, coupling = harsh_pairs(np.random.default_rng(7), n=64)
-        one, *others = (
-            projected(squared, theta, phi, counts, coupling, n_threads=n) for n in (1, 2, 3)
-        )
+        one, *others = (projected(squared, theta, phi, counts, coupling, n_threads=n) for n in (1, 2, 3))
         for other in others:
             assert all(same_bits(a, b) for a, b in zip(one, other, strict=True))
 
@@ -230,14 +228,14 @@ class TestFits:
             assert_climbs(objectives_with_start(model, views), sum(x.sum() for x in views) * 3)
         assert model.converged_.all()
 
-    @pytest.mark.parametrize("coupling", [3.0, 100.0])
+    @pytest.mark.parametrize("coupling", [3.0, 30.0])
     def test_a_clip_is_the_l1_norm(self, coupling):
         views = views_of(40)
-        options = {"coupling": coupling, "max_iter": 10, **EXACT}
+        options = {"coupling": coupling, "max_iter": 5, **EXACT}
         built_in, by_function = make(CPLSA, **options), make(CPLSA, prox=numba.njit(clipped), **options)
         for model in (built_in, by_function):
             model.fit(views)
-        np.testing.assert_allclose(by_function.objective_, built_in.objective_, rtol=1e-6)
+        np.testing.assert_allclose(by_function.objective_, built_in.objective_, rtol=1e-5)
         assert_close(by_function, tuple(built_in.doc_topics_), built_in.components_, TOLERANCE)
         assert by_function.objective(views) == pytest.approx(by_function.objective_[-1], rel=1e-6)
 
@@ -274,7 +272,7 @@ class TestCheckpoint:
 def test_comes_back_with_its_function(tmp_path):
     path, views = tmp_path / "model", views_of()
     model = make(CPLSA, coupling=4.0, prox=squared).fit(views)
-    model.save(path, include_documents=True)
+    model.save(path, documents=True)
     with pytest.raises(ValueError, match=r"^functions: .* as its prox, 'squared'"):
         sj.load(path)
     loaded = sj.load(path, functions={"prox": squared})
@@ -296,8 +294,16 @@ BAD = {
     "a number": (3.0, TypeError, r"got 3\.0"),
     "an object": (lambda dual, coupling, step: str(dual).encode(), TypeError, CALL),
     "a list outside": (lambda dual, coupling, step: outside[0], TypeError, CALL),
-    "raises": (raising, ValueError, r"IndexError: too far for prox\([\d.]+, 5, [\d.e+]+\) of pair 0; it is .*" + CALL),
-    "NaN": (lambda dual, coupling, step: np.sqrt(dual), ValueError, r"returned nan for prox\(-[\d.]+, 5, .* pair 0"),
+    "raises": (
+        raising,
+        ValueError,
+        r"IndexError: too far for prox\([\d.]+, 5, [\d.e+]+\) of pair 0; it is .*" + CALL,
+    ),
+    "NaN": (
+        lambda dual, coupling, step: np.sqrt(dual),
+        ValueError,
+        r"returned nan for prox\(-[\d.]+, 5, .* pair 0",
+    ),
     "infinite": (lambda dual, coupling, step: np.inf, ValueError, r"returned inf for prox\(.*\) of pair 0"),
     "divides by zero": (lambda dual, coupling, step: dual / (coupling - 5), ValueError, r"ZeroDivisionError"),
 }
@@ -333,7 +339,7 @@ class TestBadFunctions:
                     CPLSA,
                     coupling=5.0,
                     n_threads=n_threads,
-                    prox=lambda dual, coupling, step: np.nan if abs(dual) > 60 else dual,
+                    prox=lambda dual, coupling, step: np.nan if abs(dual) > 1500 else dual,
                 ).fit(views)
             said.add(str(raised.value))
         assert len(said) == 1

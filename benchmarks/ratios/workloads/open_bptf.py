@@ -1,4 +1,4 @@
-"""BPTF with a precision of 1 and the value as its target, as functions, beside none; a part of the suite `open`."""
+"""BPTF with a precision of 1 and values as targets, as functions, beside none: a part of the suite `open`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def open_bptf(options: Options) -> Iterator[Workload]:
     cells = data.symmetric_relations(n_words, n_cells, options.pick(10, 10, 2)).cells
 
     def fitted(threads: int, zeros: float = 0.0, **functions: Any) -> np.ndarray:
-        model = sj.BPTF(d, burn_in=SWEEPS, n_samples=1, zeros=zeros, random_state=0, n_threads=threads, **functions)
+        model = sj.BPTF(
+            d, burn_in=SWEEPS, n_samples=1, zeros=zeros, random_state=0, n_threads=threads, **functions
+        )
         return model.fit([cells]).word_vectors_
 
     for name, zeros, each in (("fit", 0.0, ""), ("redrawn", 2.0, ", and two missing ones for each as zeros")):

@@ -43,7 +43,7 @@ def open_cplsa(options: Options) -> Iterator[Workload]:
                 int(sum(view.sum() for view in views)) * SWEEPS,
                 partial(fitted, k=k, coupling=coupling, prox=clipped),
                 partial(fitted, k=k, coupling=coupling),
-                f"{corpus.source}, {pairs} pairs, T={k}, coupling {coupling:g}, {SWEEPS} sweeps; objectives compared",
+                f"{corpus.source}, {pairs} pairs, T={k}, coupling {coupling:g}, {SWEEPS} sweeps; objectives",
                 error=1e-3,
                 rounds=options.pick(5, 5, 2),
             )
