@@ -300,13 +300,13 @@ def test_an_interrupt_ends_a_slow_function(n_threads):
         return 1 + abs(total)
 
     slices = planted(200)[2]  # of some 20 seconds
-    model = short(n_threads=n_threads).fit(slices)
+    model = short(n_threads=n_threads, precision=slow).fit(planted(5)[2])
     before = model.samples_.copy()
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        model.set_params(precision=slow).fit(slices)
+        model.fit(slices)
     assert time.perf_counter() - start < 2
     assert same_bits(model.samples_, before)
 
