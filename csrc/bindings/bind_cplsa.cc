@@ -49,10 +49,13 @@ void project(const PairSideArgument& first, const PairSideArgument& second, cons
 
 void register_cplsa(py::module_& m) {
   py::class_<Coupling>(m, "Coupling")
-      .def(py::init([](double weight, bool l2, double tol, int64_t max_evaluations, uintptr_t prox) {
-             return Coupling{weight, l2, tol, max_evaluations, reinterpret_cast<ProximalFunction>(prox)};
+      .def(py::init([](double weight, bool l2, double tol, int64_t max_evaluations, uintptr_t prox,
+                       double slack_tol) {
+             const auto function = reinterpret_cast<ProximalFunction>(prox);
+             return Coupling{weight, l2, tol, max_evaluations, function, slack_tol};
            }),
-           py::arg("weight"), py::arg("l2"), py::arg("tol"), py::arg("max_evaluations"), py::arg("prox") = 0);
+           py::arg("weight"), py::arg("l2"), py::arg("tol"), py::arg("max_evaluations"), py::arg("prox") = 0,
+           py::arg("slack_tol") = 0.0);
   py::class_<FailedCall>(m, "FailedCall")
       .def_readonly("dual", &FailedCall::dual)
       .def_readonly("coupling", &FailedCall::coupling)

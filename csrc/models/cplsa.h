@@ -50,6 +50,7 @@ struct Coupling {
   double tol;
   int64_t max_evaluations;
   ProximalFunction prox = nullptr;  // of another penalty than the norms
+  double slack_tol = 0;             // of its slack, see cplsa_prox.h
 
   // Fractions are made equal.
   bool equal() const { return prox == nullptr && std::isinf(weight); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/dispatch.h"
@@ -48,7 +49,7 @@ bool solve(std::array<std::array<double, most>, most>& a, std::array<double, mos
 PairProjector::PairProjector(const TopicWords& first, const TopicWords& second, const Coupling& coupling,
                              bool posteriors, Isa isa)
     : coupling_(coupling),
-      prox_(coupling, first.n_topics()),
+      prox_(coupling, first.n_topics(), isa),
       posteriors_(posteriors),
       words_{&first, &second},
       table_(simd_table(isa).topics),
@@ -82,7 +83,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   weight_ = followed_coupling();
   cut_to_constraint(multipliers_.get());  // to zero when a side is empty
   Evaluation now = evaluate(multipliers_.get(), true);
-  const double allowed = coupling_.allowed_gap(sides_[0].mass + sides_[1].mass);
+  const double allowed = this->allowed();
   const int64_t in_all = coupling_.max_evaluations;
   const int64_t most = in_all <= kFewEvaluations ? in_all : std::min(in_all / 2, kMostInFloat32);
   int64_t evaluations = 1, best_at = 1;
@@ -92,7 +93,8 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     const double rise = prox_ ? prox_.rise(multipliers_.get(), candidate_.get()) : 0;
     return !(next.value + rise <= now.value + kRounding * mass && std::isfinite(next.gap));
   };
-  while (now.gap > allowed && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
+  const auto near = [&] { return now.gap <= allowed && now.slack <= coupling_.slack_tol; };
+  while (!near() && std::isfinite(now.gap) && !lost_tokens_ && evaluations < most &&
          evaluations - best_at < kPatience) {
     if (!prox_) plain_step();  // which the evaluation has done, to know the gap
     remember_step();
@@ -124,28 +126,36 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
   }
   if (prox_.failure().failed) return {std::numeric_limits<double>::quiet_NaN(), now.gap, evaluations, false};
   const bool done =
-      weight_ == 0 || (now.gap <= allowed && !lost_tokens_ && (!posteriors_ || words_can_add()));
-  if (!prox_ && !done && evaluations < in_all && std::isfinite(now.value)) return project_by_newton(evaluations);
+      weight_ == 0 || (near() && !lost_tokens_ && (!posteriors_ || words_can_add()));
+  if (!done && evaluations < in_all && std::isfinite(now.value)) {
+    return prox_ ? project_in_double(descent_, evaluations) : project_in_double(newton_, evaluations);
+  }
   if (!current) now = evaluate(multipliers_.get()), ++evaluations;
   return {regularised(now), now.gap, evaluations, done};
 }
 
 // The regularised log likelihood at the minimum.
 double PairProjector::regularised(const Evaluation& at) {
-  return at.value - missing(at.gap) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
+  return at.value - missing(at) + (prox_ && weight_ > 0 ? prox_.conjugate(multipliers_.get()) : 0.0);
 }
 
-PairOutcome PairProjector::project_by_newton(int64_t evaluations) {
-  if (!newton_) newton_ = std::make_unique<PairNewton>(*words_[0], *words_[1], coupling_);
-  for (int s = 0; s < 2; ++s) newton_->set_side(s, sides_[s].theta.get(), sides_[s].tokens);
-  PairOutcome found = newton_->minimise(coupling_.max_evaluations - evaluations, multipliers_.get());
+template <class Solver>
+PairOutcome PairProjector::project_in_double(std::unique_ptr<Solver>& solver, int64_t evaluations) {
+  if constexpr (std::is_same_v<Solver, PairDescent>) {
+    if (!solver) solver = std::make_unique<PairDescent>(*words_[0], *words_[1], coupling_, prox_);
+  } else {
+    if (!solver) solver = std::make_unique<PairNewton>(*words_[0], *words_[1], coupling_);
+  }
+  for (int s = 0; s < 2; ++s) solver->set_side(s, sides_[s].theta.get(), sides_[s].tokens);
+  PairOutcome found = solver->minimise(coupling_.max_evaluations - evaluations, multipliers_.get());
+  if (prox_.failure().failed) return found;
   found.evaluations += evaluations;
   for (int s = 0; s < 2; ++s) {
     Side& side = sides_[s];
-    std::copy_n(newton_->fractions(s).begin(), n_topics_, side.fractions.get());
+    std::copy_n(solver->fractions(s).begin(), n_topics_, side.fractions.get());
     if (!posteriors_) continue;
-    if (!newton_->tilted_in_float32(s, side.tilted.get())) found.converged = false;
-    side.pass.run(side.tilted.get(), side.tokens.words, newton_->counts(s), side.tokens.n, side.ratios);
+    if (!solver->tilted_in_float32(s, side.tilted.get())) found.converged = false;
+    side.pass.run(side.tilted.get(), side.tokens.words, solver->counts(s), side.tokens.n, side.ratios);
   }
   return found;
 }
@@ -167,8 +177,8 @@ bool PairProjector::words_can_add() const {
 
 // How much h is above its minimum where fractions are not yet equal, by its gradient and second derivatives:
 // without it, objectives would fall where a sweep's projections are more exact than the last one's.
-double PairProjector::missing(double gap) const {
-  if (prox_) return gap / 2;
+double PairProjector::missing(const Evaluation& at) const {
+  if (prox_) return at.missing;
   if (weight_ == 0 || !coupling_.equal()) return 0;
   const auto a = static_cast<float>(1 / sides_[0].mass), b = static_cast<float>(1 / sides_[1].mass);
   double sum = 0;
@@ -224,7 +234,10 @@ PairProjector::Evaluation PairProjector::evaluate(const float* multipliers, bool
   const double value = sums[0].log_likelihood + sums[1].log_likelihood;
   if (weight_ == 0) return {value, 0.0};
   if (first) measure_sharpness();
-  if (prox_) return {value, proximal_step(multipliers)};
+  if (prox_) {
+    const ProximalStep found = proximal_step(multipliers);
+    return {value, found.gap, found.slack, found.missing};
+  }
   const bool infinite = coupling_.equal();
   const simd::PairSums found =
       table_.compare(sides_[0].fractions.get(), sides_[1].fractions.get(), multipliers,
@@ -257,11 +270,11 @@ void PairProjector::plain_step() {
   step_in_ball();
 }
 
-double PairProjector::proximal_step(const float* multipliers) {
+ProximalStep PairProjector::proximal_step(const float* multipliers) {
   const float *f1 = sides_[0].fractions.get(), *f2 = sides_[1].fractions.get();
   const auto most = static_cast<float>(weight_);
   table_.balance(f1, f2, nothing_.get(), scales_.get(), most, stride_, moves_.get());
-  return prox_.step(multipliers, moves_.get(), f1, f2, scales_.get(), most, step_.get());
+  return prox_.step(multipliers, moves_.get(), f1, f2, scales_.get(), most, allowed(), step_.get());
 }
 
 void PairProjector::exchange_fractions() {

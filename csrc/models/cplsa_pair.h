@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "kernels/simd/rows.h"
-#include "models/cplsa_newton.h"
-#include "models/cplsa_prox.h"
+#include "models/cplsa_descent.h"
 
 namespace semproj {
 
@@ -58,12 +57,14 @@ class PairProjector {
   struct Evaluation {
     double value;  // h
     double gap;
+    double slack = 0, missing = 0;
   };
 
   Evaluation evaluate(const float* multipliers, bool first = false);
   void evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]);
   bool has_all(const TokenSums (&sums)[2]) const;
-  PairOutcome project_by_newton(int64_t evaluations);
+  template <class Solver>
+  PairOutcome project_in_double(std::unique_ptr<Solver>& solver, int64_t evaluations);
   bool words_can_add() const;
   // The fractions of where we are, kept while a candidate is evaluated.
   void exchange_fractions();
@@ -80,13 +81,14 @@ class PairProjector {
     const double furthest = kLargestTilt * std::min(sides_[0].mass, sides_[1].mass);
     return std::min({prox_ ? furthest : coupling_.weight, furthest, kLargestLambda});
   }
+  double allowed() const { return coupling_.allowed_gap(sides_[0].mass + sides_[1].mass); }
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
-  double missing(double gap) const;
+  double missing(const Evaluation& at) const;
   double regularised(const Evaluation& at);
 
   // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();
-  double proximal_step(const float* multipliers);  // returns the gap
+  ProximalStep proximal_step(const float* multipliers);
   void step_in_ball();
   // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
   // combine.
@@ -113,6 +115,7 @@ class PairProjector {
   bool lost_tokens_ = false;            // by tilting
   double stiffness_ = 1;                // of the quadratic of step_in_ball
   std::unique_ptr<PairNewton> newton_;  // made when a pair needs it
+  std::unique_ptr<PairDescent> descent_;
 };
 
 }  // namespace semproj

@@ -4,50 +4,45 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "core/parallel.h"
+#include "kernels/dispatch.h"
 
 namespace semproj {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr float kLeastFraction = 1e-20f;  // as simd's balance has it
-constexpr double kTinyStep = 1e-6;        // of a step, for slopes of the conjugate
-constexpr double kNudge = 1e-3;           // of a move, to see whether the map is flat
-constexpr int64_t kLanes = 8;             // sums of their own, so that loops can be vectorised
-constexpr int kParts = 4;                 // of the way from 0 to a dual
+constexpr double kTinyStep = 1e-6;  // of a step, to see where it leads; of a dual, for slopes
+constexpr double kNoStep = 1e-30;   // of a step, to be in the domain and otherwise where it was
+constexpr double kNudge = 1e-3;     // of a move, to see whether the map is flat
 
-// Gauss's rule with two nodes in [0, 1].
-constexpr std::array<double, 2> kNodes{0.21132486540518712, 0.78867513459481288};
-
-// The sum of value(t) for t below n, a multiple of kLanes.
-template <class Value>
-double sum_of(int64_t n, const Value& value) {
-  double lanes[kLanes] = {};
-  for (int64_t t = 0; t < n; t += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += value(t + l);
-  }
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
+// Gauss's rule with two nodes in each half of the way.
+constexpr std::array<double, 4> kAlong{0.10566243270259357, 0.39433756729740643, 0.60566243270259357,
+                                       0.89433756729740643};
 
 }  // namespace
 
-ProximalMap::ProximalMap(const Coupling& coupling, int64_t n_topics)
-    : function_(coupling.prox), n_topics_(n_topics), n_(block_count(n_topics, kLanes) * kLanes) {
+// Behind the topics, steps are 1 and everything else is 0: sums may be over whole rows.
+ProximalMap::ProximalMap(const Coupling& coupling, int64_t n_topics, Isa isa)
+    : table_(simd_table(isa).duals),
+      function_(coupling.prox),
+      n_topics_(n_topics),
+      n_(block_count(n_topics, simd::kDualLanes) * simd::kDualLanes) {
   if (function_ == nullptr) return;
-  for (auto* row : {&from_, &duals_, &steps_, &tiny_steps_, &out_, &kept_, &points_, &start_, &way_}) {
+  for (auto* row : {&from_, &duals_, &slacks_, &out_, &kept_, &points_, &start_, &way_, &weights_}) {
     row->resize(static_cast<size_t>(n_), 0.0);
   }
+  for (auto* row : {&steps_, &tiny_steps_, &no_steps_, &ones_}) row->resize(static_cast<size_t>(n_), 1.0);
   coupling_.assign(static_cast<size_t>(n_), coupling.weight);
 }
 
-// out_ = prox(duals, steps). What the function leaves out is not a number; behind the topics there are zeros.
+// out_ = prox(duals, steps). What the function leaves out is not a number.
 bool ProximalMap::call(const double* duals, const double* steps) {
   std::fill_n(out_.begin(), n_topics_, kNan);
   const bool raised = function_(duals, coupling_.data(), steps, out_.data(), n_topics_) != 0;
-  const double* out = out_.data();
-  const double sum = sum_of(n_, [=](int64_t t) { return out[t] - out[t]; });
-  if (!raised && sum == 0) return true;
+  if (!raised && std::isfinite(table_.weighted(ones_.data(), out_.data(), out_.data(), n_))) return true;
   if (failure_.failed) return false;
   for (int64_t t = 0; t < n_topics_ && !failure_.failed; ++t) {
     if (!std::isfinite(out_[t])) failure_ = {true, raised, duals[t], coupling_[t], steps[t]};
@@ -55,34 +50,54 @@ bool ProximalMap::call(const double* duals, const double* steps) {
   return false;
 }
 
-double ProximalMap::step(const float* from, const float* d, const float* f1, const float* f2,
-                         const float* scales, float most, float* out) {
-  double* __restrict__ at = from_.data(), * __restrict__ dual = duals_.data();
-  double *__restrict__ step = steps_.data(), *__restrict__ reached = kept_.data();
-  float least = std::numeric_limits<float>::infinity();
-  for (int64_t t = 0; t < n_topics_; ++t) {
-    const float a = f1[t] > kLeastFraction ? f1[t] : kLeastFraction;
-    const float b = f2[t] > kLeastFraction ? f2[t] : kLeastFraction;
-    // Where fractions are nearly equal, their difference has no digits left: the limit is as good.
-    const float limit = 2 * scales[t] / (a + b), quotient = d[t] / (a - b);
-    const float mine = std::abs(a - b) < 1e-3f * (a + b) ? limit : quotient;
-    step[t] = static_cast<double>(mine);
-    least = mine < least ? mine : least;
-    at[t] = static_cast<double>(from[t]);
-    dual[t] = at[t] + static_cast<double>(d[t]);
-  }
-  std::fill(step + n_topics_, step + n_, 1.0);
-  std::fill(tiny_steps_.begin(), tiny_steps_.end(), tiny_ = kTinyStep * static_cast<double>(least));
-  if (!call(dual, step)) return kNan;
+// Of the step to kept_ = prox(duals_, steps_) from from_, whose fractions differ by slacks_.
+ProximalStep ProximalMap::measure(double allowed) {
+  const bool stepped = call(duals_.data(), steps_.data());
+  std::swap(out_, kept_);
+  if (!stepped) return {kNan, kNan, kNan};
+  const double squares = table_.squares(kept_.data(), from_.data(), steps_.data(), n_);
+  const double least = *std::min_element(steps_.begin(), steps_.begin() + n_topics_);
+  std::fill_n(no_steps_.begin(), n_topics_, kNoStep * least);
+  if (squares > allowed) return {squares, kNan, squares / 2};  // more is not asked for
+  // Into the domain first: float32 has rounded from_.
+  if (!call(from_.data(), no_steps_.data())) return {kNan, kNan, kNan};
+  std::swap(out_, start_);
+  const double tiny = kTinyStep * least;
+  table_.along(start_.data(), slacks_.data(), tiny, n_, points_.data());
+  std::fill_n(tiny_steps_.begin(), n_topics_, tiny);
+  if (!call(points_.data(), tiny_steps_.data())) return {kNan, kNan, kNan};
+  const simd::DualGains found =
+      table_.gains(out_.data(), start_.data(), 1 / tiny, kept_.data(), from_.data(), n_);
+  return {found.sum, found.largest, found.sum - squares / 2};
+}
+
+ProximalStep ProximalMap::step(const float* from, const float* d, const float* f1, const float* f2,
+                               const float* scales, float most, double allowed, float* out) {
+  table_.prepare(from, d, f1, f2, scales, n_topics_, from_.data(), duals_.data(), steps_.data(),
+                 slacks_.data());
+  const ProximalStep found = measure(allowed);
   const auto bound = static_cast<double>(most);
-  std::copy_n(out_.begin(), n_topics_, reached);
   for (int64_t t = 0; t < n_topics_; ++t) {
-    out[t] = static_cast<float>(std::min(std::max(reached[t], -bound), bound));
+    out[t] = static_cast<float>(std::min(std::max(kept_[t], -bound), bound));
   }
-  return sum_of(n_, [=](int64_t t) {
-    const double move = std::min(std::max(reached[t], -bound), bound) - at[t];
-    return move * move / step[t];
-  });
+  return found;
+}
+
+ProximalStep ProximalMap::step(const double* from, const double* steps, const double* f1, const double* f2,
+                               double allowed, double* out) {
+  for (int64_t t = 0; t < n_topics_; ++t) {
+    from_[t] = from[t], steps_[t] = steps[t], slacks_[t] = f1[t] - f2[t];
+    duals_[t] = from[t] + steps[t] * slacks_[t];
+  }
+  const ProximalStep found = measure(allowed);
+  std::copy_n(kept_.begin(), n_topics_, out);
+  return found;
+}
+
+bool ProximalMap::apply(const double* duals, const double* steps, double* out) {
+  const bool done = call(duals, steps);
+  std::copy_n(out_.begin(), n_topics_, out);
+  return done;
 }
 
 void ProximalMap::free_topics(float* out) {
@@ -95,29 +110,35 @@ void ProximalMap::free_topics(float* out) {
 
 void ProximalMap::cut_to_domain(float* x) {
   for (int64_t t = 0; t < n_topics_; ++t) points_[t] = static_cast<double>(x[t]);
-  if (!call(points_.data(), tiny_steps_.data())) return;
+  if (!call(points_.data(), no_steps_.data())) return;
   for (int64_t t = 0; t < n_topics_; ++t) x[t] = static_cast<float>(out_[t]);
 }
 
-double ProximalMap::rise(const float* from, const float* to) {
-  const int parts = from == nullptr ? kParts : 1;
-  double *start = start_.data(), *way = way_.data(), *dual = points_.data();
-  const double* out = out_.data();
-  for (int64_t t = 0; t < n_topics_; ++t) {
-    start[t] = from == nullptr ? 0.0 : static_cast<double>(from[t]);
-    way[t] = static_cast<double>(to[t]) - start[t];
-  }
-  std::fill(way + n_topics_, way + n_, 0.0);
-  double sum = 0;
-  for (int part = 0; part < parts; ++part) {
-    for (const double node : kNodes) {
-      const double along = (part + node) / parts;
-      for (int64_t t = 0; t < n_; ++t) dual[t] = start[t] + along * way[t];
-      if (!call(dual, tiny_steps_.data())) return kNan;
-      sum += sum_of(n_, [=](int64_t t) { return way[t] * (dual[t] - out[t]); });
-    }
-  }
-  return sum / (static_cast<double>(kNodes.size()) * parts * tiny_);
+// Of the way from start_, a part of it along: the sum of slopes times lengths.
+double ProximalMap::slopes(double part) {
+  table_.along(start_.data(), way_.data(), part, n_, points_.data());
+  if (!call(points_.data(), tiny_steps_.data())) return kNan;
+  return table_.weighted(weights_.data(), points_.data(), out_.data(), n_);
 }
+
+template <class T>
+double ProximalMap::rise(const T* from, const T* to) {
+  double most = 0;
+  for (int64_t t = 0; t < n_topics_; ++t) {
+    const auto end = static_cast<double>(to[t]), begin = from == nullptr ? 0.0 : static_cast<double>(from[t]);
+    const double size = std::abs(begin) + std::abs(end), tiny = kTinyStep * size + kNoStep;
+    start_[t] = begin, way_[t] = end - begin, tiny_steps_[t] = tiny;
+    weights_[t] = (end - begin) / tiny;
+    most += size;
+  }
+  if (most == 0) return 0;
+  if (from != nullptr && std::is_same_v<T, float>) return slopes(0.5);  // these steps are short
+  double sum = 0;
+  for (const double part : kAlong) sum += slopes(part);
+  return sum / static_cast<double>(kAlong.size());
+}
+
+template double ProximalMap::rise(const float*, const float*);
+template double ProximalMap::rise(const double*, const double*);
 
 }  // namespace semproj

@@ -328,7 +328,7 @@ class _CoupledSweeps(Sweeps):
         """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
         objective, _ = self._sweep(_Pairs.unprojected(self._pairs.theta, self._pairs.multipliers.copy()))
         pairs = self._pairs.copy() if going_on else self._pairs
-        self._sweep(pairs, tol=_final_tol(self._model))
+        self._sweep(pairs, final=True)
         if not going_on:
             del self._corpus  # it has a table of its own
         fitted = {
@@ -341,8 +341,8 @@ class _CoupledSweeps(Sweeps):
         }
         return fitted, objective
 
-    def _sweep(self, pairs: _Pairs, *, tol: float | None = None, update: bool = False) -> tuple[float, int]:
-        return _coupled_sweep(self._model, self._corpus, self._words, pairs, tol=tol, update=update)
+    def _sweep(self, pairs: _Pairs, *, final: bool = False, update: bool = False) -> tuple[float, int]:
+        return _coupled_sweep(self._model, self._corpus, self._words, pairs, final=final, update=update)
 
 
 def _coupled_sweep(
@@ -351,16 +351,17 @@ def _coupled_sweep(
     words: _core.TopicWords,
     pairs: _Pairs,
     *,
-    tol: float | None = None,
+    final: bool = False,
     update: bool = False,
 ) -> tuple[float, int]:
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
     coupling = _core.Coupling(
         weight=float(model.coupling),
         l2=model.prox is None and model.norm == "l2",
-        tol=_sweep_tol(model) if tol is None else tol,
+        tol=_final_tol(model) if final else _sweep_tol(model),
         max_evaluations=int(model.max_projection_iter),
         prox=_address(model.prox),
+        slack_tol=EQUAL_FRACTIONS if final else _EQUAL_IN_SWEEPS,
     )
     found = _core.cplsa_sweep(
         corpus,
@@ -375,7 +376,7 @@ def _coupled_sweep(
         update,
         resolve_threads(model.n_threads),
     )
-    if found.failed_pair >= 0:
+    if model.prox is not None and found.failed_pair >= 0:
         from .jit.callbacks import failed_call
 
         call = found.failure

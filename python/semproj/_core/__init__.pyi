@@ -438,7 +438,15 @@ def document_completion(
 ) -> TokenSums: ...
 
 class Coupling(metaclass=_Pybind11Type):
-    def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int, prox: int = 0) -> None: ...
+    def __init__(
+        self,
+        weight: float,
+        l2: bool,
+        tol: float,
+        max_evaluations: int,
+        prox: int = 0,
+        slack_tol: float = 0.0,
+    ) -> None: ...
 
 class FailedCall(_Result):
     @property

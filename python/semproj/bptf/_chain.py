@@ -25,8 +25,8 @@ from scipy.linalg import solve_triangular
 from .. import _core
 from .._common.resources import single_threaded_blas
 from .._common.types import Array
+from ._observed import Cells
 from ._random import MATRIX_PRIOR, PRECISION, SLICE, SLICE_PRIOR, START, WORD_PRIOR, ChainNumbers
-from ._slices import Cells
 
 _CHUNK_WORDS = 4096
 

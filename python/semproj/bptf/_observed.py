@@ -54,7 +54,7 @@ class Observation:
 
     def of(self, cells: Cells, k: int) -> Cells:
         """Cells of slice k as they are observed."""
-        if not self or len(cells) == 0:
+        if not self:
             return cells
         values = cells.values.astype(np.float64)
 
@@ -66,13 +66,19 @@ class Observation:
             targets = self._map(self.target, "target", values, k, where)
             with np.errstate(over="ignore"):
                 narrow = targets.astype(cells.values.dtype)
-            _refuse(~(np.abs(narrow) <= LARGEST), targets, "target", "numbers that can be squared", where)
+            _refuse(
+                ~(np.abs(narrow.astype(np.float64)) <= LARGEST),
+                targets,
+                "target",
+                "numbers that can be squared",
+                where,
+            )
             found = replace(found, values=narrow)
         if self.precision is not None:
             precisions = self._map(self.precision, "precision", values, k, where)
             with np.errstate(invalid="ignore", over="ignore", under="ignore"):
                 roots = np.sqrt(precisions).astype(cells.values.dtype)
-            bad = ~((roots > 0) & np.isfinite(roots))
+            bad = ~((roots >= np.finfo(roots.dtype).tiny) & np.isfinite(roots))
             _refuse(bad, precisions, "precision", f"numbers above 0 with a root in {roots.dtype}", where)
             found = replace(found, roots=roots)
         return found

@@ -14,8 +14,9 @@ from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_integer, check_positive, check_real
 from ._chain import Chain
+from ._observed import Cells
 from ._random import CELLS
-from ._slices import Cells, CellSampler
+from ._slices import CellSampler
 
 _AT_ONCE = 1 << 30  # bytes of draws that room is made for before there are any
 

@@ -234,7 +234,7 @@ class ObservedSlice:
             np.concatenate([cells.cols, cols]),
             np.concatenate([cells.values, np.repeat(zero.values, len(rows))]),
             self.symmetric,
-            None if cells.roots is None else np.concatenate([cells.roots, np.repeat(zero.roots, len(rows))]),
+            None if zero.roots is None else np.concatenate([cells.roots, np.repeat(zero.roots, len(rows))]),
         )
 
     def split(self, share: float, rng: np.random.Generator) -> Cells:

@@ -54,7 +54,7 @@ def array_callback(function: Callable[[float, float, float], float]) -> Any:
     made = CFunc(named_after(callback, known, "array_callback"), _SIGNATURE, locals={}, options=_OPTIONS)
     if known is not None:
         with contextlib.suppress(RuntimeError, OSError):  # there may be no folder that can be written to
-            made._cache = _LoopCache(made.__wrapped__)
+            made._cache = _LoopCache(made.__wrapped__)  # type: ignore[attr-defined]
     made.compile()
     return made
 
