@@ -132,6 +132,7 @@ void register_rnnlm(py::module_& m);
 void register_rowsolve(py::module_& m);
 void register_s2net(py::module_& m);
 void register_spgemm(py::module_& m);
+void register_sparse_topk(py::module_& m);
 void register_symmetric(py::module_& m);
 void register_tall(py::module_& m);
 void register_text(py::module_& m);

@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, m) {
   register_text(m);
   register_windows(m);
   register_spgemm(m);
+  register_sparse_topk(m);
   register_alignment(m);
   register_bptf_graph(m);
   register_bptf(m);
