@@ -126,6 +126,7 @@ void register_ngram_tables(py::module_& m);
 void register_modelm(py::module_& m);
 void register_modelm_score(py::module_& m);
 void register_plsa(py::module_& m);
+void register_products(py::module_& m);
 void register_project(py::module_& m);
 void register_retrieve(py::module_& m);
 void register_rnnlm(py::module_& m);

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, m) {
   register_config(m);
   register_csr(m);
   register_weight(m);
+  register_products(m);
   register_project(m);
   register_symmetric(m);
   register_retrieve(m);
