@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, m) {
   register_config(m);
   register_csr(m);
   register_weight(m);
+  register_products(m);
   register_project(m);
   register_symmetric(m);
   register_retrieve(m);
@@ -17,6 +18,7 @@ PYBIND11_MODULE(_core, m) {
   register_text(m);
   register_windows(m);
   register_spgemm(m);
+  register_sparse_topk(m);
   register_alignment(m);
   register_bptf_graph(m);
   register_bptf(m);

@@ -19,6 +19,7 @@
 #include "core/parallel.h"
 #include "kernels/bounds.h"
 #include "kernels/dispatch.h"
+#include "kernels/hidden_rows.h"
 #include "kernels/reservoirs.h"
 #include "kernels/score_tasks.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The best scores of each query while the corpus goes by, and the rows that are not to be among them.
+// The best scores of each query while the corpus goes by.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/parallel.h"
 #include "kernels/retrieve.h"
 
 namespace semproj {
@@ -76,13 +77,28 @@ class Reservoirs {
         bars_(static_cast<size_t>(queries * parts), kLeast) {}
 
   void add(const simd::ScoreTable& table, int64_t query, int64_t part, const float* scores, int64_t n,
-           int64_t first_id) {
+           int64_t first_id) const {
     const Reservoir mine = at(query, part);
     for (int64_t from = 0; from < n;) {
       if (*mine.count + kMostLanes > room_) mine.cut(k_);
       from = table.select(scores, from, n, *mine.bar, static_cast<uint32_t>(first_id), mine.keys, mine.count,
                           room_);
     }
+  }
+
+  // The same for one score of a row behind all that came before.
+  void add_one(int64_t query, int64_t part, float score, uint32_t id) const {
+    const Reservoir mine = at(query, part);
+    if (!(score > *mine.bar)) return;
+    if (*mine.count == room_) mine.cut(k_);
+    mine.keys[(*mine.count)++] = simd::key_of(score, id);
+  }
+
+  // The least of the k best so far, if there are as many.
+  float raise_bar(int64_t query, int64_t part) const {
+    const Reservoir mine = at(query, part);
+    if (*mine.count >= k_) mine.cut(k_);
+    return *mine.bar;
   }
 
   // The keys that may be among the best of a query.
@@ -92,6 +108,22 @@ class Reservoirs {
       const Reservoir mine = at(query, part);
       keys.insert(keys.end(), mine.keys, mine.keys + *mine.count);
     }
+  }
+
+  // Ids and scores of all queries, k of each.
+  void write_all(Metric metric, int64_t* ids, float* scores, int n_threads) const {
+    constexpr int64_t kGrain = 256;
+    const auto n = static_cast<int64_t>(counts_.size()) / parts_;
+    parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
+      const Block mine = block_at(n, kGrain, task);
+      std::vector<uint64_t> keys;
+      Patience patience;
+      for (int64_t q = mine.begin; q < mine.end; ++q) {
+        gather(q, keys);
+        write_best(keys, k_, metric, ids + q * k_, scores + q * k_);
+        patience.spend(64 * k_);
+      }
+    });
   }
 
  private:
@@ -106,37 +138,6 @@ class Reservoirs {
   AlignedArray<uint64_t> keys_;
   mutable std::vector<int64_t> counts_;
   mutable std::vector<float> bars_;
-};
-
-// Hides corpus rows [begin, end) that no query may find, or that this one may not: such a score is above no
-// bar.
-class Hidden {
- public:
-  Hidden(const ComparedRows& corpus, Metric metric, const SkippedRows& skipped)
-      : corpus_(corpus), cosine_(metric == Metric::cosine), skipped_(skipped) {}
-
-  void find_zeros(int64_t begin, int64_t end, std::vector<int64_t>& zeros) const {
-    zeros.clear();
-    if (!cosine_) return;
-    for (int64_t i = begin; i < end; ++i) {
-      if (corpus_.length(i) == 0) zeros.push_back(i);
-    }
-  }
-
-  void hide(int64_t query, int64_t begin, int64_t end, const std::vector<int64_t>& zeros,
-            float* scores) const {
-    for (const int64_t i : zeros) scores[i - begin] = kLeast;
-    if (skipped_.starts == nullptr) return;
-    const int64_t mine = skipped_.one_for_all ? 0 : query;
-    const int64_t* last = skipped_.rows + skipped_.starts[mine + 1];
-    const int64_t* next = std::lower_bound(skipped_.rows + skipped_.starts[mine], last, begin);
-    for (; next != last && *next < end; ++next) scores[*next - begin] = kLeast;
-  }
-
- private:
-  const ComparedRows& corpus_;
-  bool cosine_;
-  SkippedRows skipped_;
 };
 
 }  // namespace semproj

@@ -19,6 +19,7 @@
 #include "core/parallel.h"
 #include "kernels/dispatch.h"
 #include "kernels/few_queries.h"
+#include "kernels/hidden_rows.h"
 #include "kernels/reservoirs.h"
 #include "kernels/score_tasks.h"
 
@@ -98,18 +99,7 @@ void top_k(const MatrixView<const float>& queries, const MatrixView<const float>
       });
     }
     check_range(left, right, options.metric, "queries", known.longest);
-    constexpr int64_t kGrain = 256;
-    parallel_for(block_count(n, kGrain), n_threads, [&](int64_t task, int) {
-      const Block mine = block_at(n, kGrain, task);
-      std::vector<uint64_t> scratch;
-      Patience patience;
-      for (int64_t q = mine.begin; q < mine.end; ++q) {
-        const int64_t at = (start + q) * k;
-        reservoirs.gather(q, scratch);
-        write_best(scratch, k, options.metric, ids + at, scores + at);
-        patience.spend(64 * k);
-      }
-    });
+    reservoirs.write_all(options.metric, ids + start * k, scores + start * k, n_threads);
   }
 }
 

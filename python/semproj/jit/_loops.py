@@ -53,6 +53,17 @@ def run(
         raise ValueError(message) from error
 
 
+def run_tasks(work: Callable[[int], None], n_tasks: int, n_threads: int) -> Exception | None:
+    """Call ``work(task)`` for all tasks, on threads; returns the error of the first one that raises any."""
+
+    def some(first: int, last: int) -> None:
+        for task in range(first, last):
+            work(task)
+
+    raised = _Crew(some, n_tasks, 1, n_threads).run()
+    return None if raised is None else raised[1]
+
+
 class _Crew:
     """Threads that take one share of the cells after the other until none is left."""
 

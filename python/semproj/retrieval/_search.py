@@ -12,6 +12,8 @@ from .. import _core
 from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_finite, check_integer
+from ._sparse import are_sparse, check_sparse_metric, sparse_rows
+from ._sparse import nearest as sparse_nearest
 
 __all__ = ["gold_ranks", "top_k", "true_ranks"]
 
@@ -34,9 +36,10 @@ def top_k(
 
     Parameters
     ----------
-    queries : array-like of shape (n, d)
-    corpus : array-like of shape (m, d)
-        Finite numbers. float32 rows are read in place; other types are converted to float32.
+    queries : array-like or sparse matrix of shape (n, d)
+    corpus : array-like or sparse matrix of shape (m, d)
+        Finite numbers. float32 rows are read in place; other types are converted to float32. Either both are
+        sparse, or none: sparse rows stay so, and are for "cosine", "inner_product" and functions.
     k : int, default 10
         From 1 to m.
     metric : {"cosine", "inner_product", "l1", "jensen_shannon"} or function, default "cosine"
@@ -70,6 +73,10 @@ def top_k(
     The n x m scores are never in memory at once. Beyond the result, each thread takes a few megabytes, each row 16
     bytes, and each of some ten thousand queries at a time up to 16 (k + 32) bytes.
 
+    Sparse rows have the order, ties and zeros of the same rows made dense; scores may differ in the last digits.
+    A query walks the lists of rows of its columns, the rarest first, and not those of the commonest, if they can
+    lift no row into the k best. It takes 14 bytes an entry of `corpus`, and 4 a column.
+
     Examples
     --------
     >>> import numpy as np
@@ -85,12 +92,15 @@ def top_k(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    left, right = _comparable(queries, corpus, metric)
-    if len(right) == 0:
+    sparse = are_sparse(queries, corpus)
+    left, right = (_comparable_sparse if sparse else _comparable)(queries, corpus, metric)
+    if right.shape[0] == 0:
         raise ValueError("corpus: expected at least one row")
     k = check_integer(k, "k", low=1)
-    if k > len(right):
-        raise ValueError(f"k: expected at most the {len(right)} rows of corpus, got {k}")
+    if k > right.shape[0]:
+        raise ValueError(f"k: expected at most the {right.shape[0]} rows of corpus, got {k}")
+    if sparse:
+        return sparse_nearest(left, right, k, metric, threads)
     if callable(metric):
         from ..jit.retrieval import nearest
 
@@ -219,6 +229,15 @@ def _comparable(queries: npt.ArrayLike, corpus: npt.ArrayLike, metric: Metric) -
     if callable(metric):
         check_finite(left, "queries")
         check_finite(right, "corpus")
+    return left, right
+
+
+def _comparable_sparse(queries: Any, corpus: Any, metric: Metric) -> tuple[Any, Any]:
+    """The same for sparse rows, as CSR."""
+    check_sparse_metric(metric)
+    left, right = sparse_rows(queries, "queries"), sparse_rows(corpus, "corpus")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"corpus: expected {left.shape[1]} columns, as queries has, got {right.shape[1]}")
     return left, right
 
 

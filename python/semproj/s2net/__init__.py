@@ -61,8 +61,9 @@ class S2Net(LinearModel):
         "softmax": minus the logarithm of a pair's share of ``exp(scale * cosine)`` among all pairs of its row.
         "logistic": ``log(1 + exp(-scale * (cosine of the pair - cosine of another)))``, the paper's. Under the
         first, a pair that is none weighs as much as any; under the second, as much as all that it stands against.
-        A scalar ``@numba.njit`` function of your own: ``loss(difference)`` of a pair's cosine and another's
-        returns the loss and its derivative. It has no use for `scale`, and is not saved: the default is.
+        A function of your own: ``loss(difference)`` of a pair's cosine and another's. Numba compiles it, and finds
+        its derivative, or takes it where the function returns both. It has no use for `scale`. A saved model
+        knows its name: ``sj.load(path, functions={"loss": function})``. See docs/functions.md.
     scale : float, default 10
         What multiplies cosines, at most 40.
     directions : {"both", "forward", "backward"}, default "both"
@@ -122,6 +123,7 @@ class S2Net(LinearModel):
     1.0
     """
 
+    _functions = ("loss",)
     _arrays = layouts(components_="T k p", objective_="f8 sweeps")
     _scalars = numbers(n_iter_="sweeps", _rank="k", optimizer_=str, _widths=list, **REMEMBERED)
 
@@ -276,12 +278,10 @@ class S2Net(LinearModel):
         return views
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
-        """Without what belonged to the fit: models and arrays to start from, and code."""
+        """Without what belonged to the fit: models and arrays to start from."""
         parameters = super()._get_parameters_to_save()
         if not isinstance(self.start, str):
             parameters["start"] = "opca"
-        if callable(self.loss):
-            parameters["loss"] = "softmax"
         return parameters
 
     def __sklearn_clone__(self) -> S2Net:
@@ -304,7 +304,11 @@ class S2Net(LinearModel):
             check_integer(self.n_components, "n_components", low=1)
         if isinstance(self.start, str):
             check_choice(self.start, "start", STARTS)
-        if not callable(self.loss):
+        if callable(self.loss):
+            from ..jit.contrasts import check_loss
+
+            check_loss(self.loss)
+        else:
             check_choice(self.loss, "loss", LOSSES)
         check_positive(self.scale, "scale")
         check_real(self.scale, "scale", high=LARGEST_SCALE)
