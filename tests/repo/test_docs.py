@@ -142,6 +142,17 @@ class TestGuide:
         np.testing.assert_array_equal(names["solved"], names["wtmf"].sentence_vectors_)
 
 
+def test_functions_of_cells_and_of_slacks(tmp_path, monkeypatch):
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        run(ROOT / "docs" / "functions.md", tmp_path, monkeypatch)
+    by_odds, by_counts = map(float, re.findall(r"of people wrong: ([\d.]+)", printed.getvalue()))
+    assert by_odds < by_counts / 2
+    tied, loose = map(float, re.findall(r"topics differ by up to ([\d.]+)", printed.getvalue()))
+    assert tied < 0.101
+    assert loose > 0.2
+
+
 def test_other_pages(tmp_path, monkeypatch):
     for page in PAGES:
         if page.relative_to(ROOT).as_posix() not in CHECKED:
