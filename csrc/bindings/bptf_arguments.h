@@ -39,10 +39,8 @@ struct ListsArgument {
   template <class T>
   WordLists<T> view(int64_t n_words) const {
     return {bounds_of(indptr, n_words * n_lists + 1, words.size()),
-            words_of(words, words.size(), n_words, "words"),
-            vector_data<T>(values, words.size(), "values"),
-            n_lists,
-            roots.size() > 0 ? vector_data<T>(roots, words.size(), "roots") : nullptr};
+            words_of(words, words.size(), n_words, "words"), vector_data<T>(values, words.size(), "values"),
+            n_lists, roots.size() > 0 ? vector_data<T>(roots, words.size(), "roots") : nullptr};
   }
 };
 

@@ -7,8 +7,8 @@
 //   V_i ~ N(m, C^-1),  C = Lambda + alpha sum_k M_k G_ik M_k',  C m = Lambda mu + alpha sum_k M_k s_ik
 //   G_ik = sum of w V_j V_j',  s_ik = sum of w R_ij V_j     over the cells of i in slice k
 //
-// with alpha w the precision of a cell: w is 1, or what a user's function said. Kernels are given the roots of
-// all w, by which a cell's vector and its value are multiplied as they are gathered.
+// with alpha w the precision of a cell: w is 1, or what a user's function said. Kernels are given the roots
+// of all w, by which a cell's vector and its value are multiplied as they are gathered.
 //
 // so that M_k is applied once a word, not once a cell. Words of a class share no cell and are drawn in
 // parallel; classes come one after the other: an exact Gibbs chain. With C = U'U, V_i = U^-1 (U'^-1 (C m) +

@@ -30,7 +30,9 @@ NeighborLists<T> neighbor_lists(const std::vector<Cells<T>>& slices, int64_t n_w
       }
     });
   };
-  for_each([&](int64_t list, int64_t, const Cells<T>&, int64_t) { ++found.indptr[static_cast<size_t>(list) + 1]; });
+  for_each([&](int64_t list, int64_t, const Cells<T>&, int64_t) {
+    ++found.indptr[static_cast<size_t>(list) + 1];
+  });
   std::partial_sum(found.indptr.begin(), found.indptr.end(), found.indptr.begin());
   const auto total = static_cast<size_t>(found.indptr.back());
   found.words.resize(total);

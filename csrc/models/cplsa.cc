@@ -37,7 +37,7 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
   struct Sums {
     double likelihood = 0, logs = 0;
   };
-  std::vector<Sums> sums(static_cast<size_t>(documents.n_rows / 2));  // added in the order of pairs
+  std::vector<Sums> sums(static_cast<size_t>(documents.n_rows / 2));    // added in the order of pairs
   std::atomic<int64_t> evaluations{0}, first_failed{documents.n_rows};  // no pair from there on is needed
   std::vector<FailedCall> failures(coupling.prox != nullptr ? sums.size() : 0);
   std::vector<std::unique_ptr<PairProjector>> workers(static_cast<size_t>(n_threads));

@@ -8,13 +8,13 @@
 namespace semproj {
 namespace {
 
-constexpr double kFarthest = 1e8;      // nats that lambda may tilt by
-constexpr double kRidge = 1e-3;        // of the gradient, over the radius: bends what is flat
-constexpr double kSolved = 1e-3;       // of the largest move of the model's first step, to begin with
+constexpr double kFarthest = 1e8;  // nats that lambda may tilt by
+constexpr double kRidge = 1e-3;    // of the gradient, over the radius: bends what is flat
+constexpr double kSolved = 1e-3;   // of the largest move of the model's first step, to begin with
 constexpr double kBestSolved = 1e-12;
-constexpr int kGradients = 300;        // proximal gradients for one model
-constexpr double kNothing = 1e-14;     // of h or lambda, by rounding
-constexpr double kFlat = 1e-14;        // curvature, over the radius, that every topic is taken to have
+constexpr int kGradients = 300;     // proximal gradients for one model
+constexpr double kNothing = 1e-14;  // of h or lambda, by rounding
+constexpr double kFlat = 1e-14;     // curvature, over the radius, that every topic is taken to have
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;

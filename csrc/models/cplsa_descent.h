@@ -1,8 +1,8 @@
 #pragma once
 // The projection of a pair (see cplsa.h) under a user's penalty (cplsa_prox.h), in double: for the few pairs
-// where steps topic by topic in float32 lead nowhere. As cplsa_newton.h has it for the norms: a step minimises
-// the quadratic of h, plus the conjugate of the penalty, within a box |d_t| <= radius that grows where the
-// quadratic tells the truth and shrinks where it does not.
+// where steps topic by topic in float32 lead nowhere. As cplsa_newton.h has it for the norms: a step
+// minimises the quadratic of h, plus the conjugate of the penalty, within a box |d_t| <= radius that grows
+// where the quadratic tells the truth and shrinks where it does not.
 //
 // The model is minimised by accelerated proximal gradients, whose momentum starts anew where it leads uphill.
 // No curvature of h is more than twice that of the diagonal of its Hessian, so that steps by this diagonal

@@ -125,8 +125,7 @@ PairOutcome PairProjector::project(const SideTokens& first, const SideTokens& se
     if (now.gap < 0.9 * best_gap) best_gap = now.gap, best_at = evaluations;
   }
   if (prox_.failure().failed) return {std::numeric_limits<double>::quiet_NaN(), now.gap, evaluations, false};
-  const bool done =
-      weight_ == 0 || (near() && !lost_tokens_ && (!posteriors_ || words_can_add()));
+  const bool done = weight_ == 0 || (near() && !lost_tokens_ && (!posteriors_ || words_can_add()));
   if (!done && evaluations < in_all && std::isfinite(now.value)) {
     return prox_ ? project_in_double(descent_, evaluations) : project_in_double(newton_, evaluations);
   }

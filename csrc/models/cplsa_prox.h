@@ -9,12 +9,12 @@
 // A step is that of the bound of h (cplsa.h), d = scale log(f1 / f2), followed by the map: x = prox(lambda +
 // d, s) with s = d / (f1 - f2), so that for a clip to +-coupling it is the built-in one of l1, bit for bit.
 //
-// With a tiny step the map tells the slack that W leaves lambda: r is how far f1 - f2 is from the nearest such
-// one, and r (x - lambda) what is to be gained to second order, twice, or to first order where the map stops
-// the step; for a clip that is the duality gap of l1. Second derivatives may be wrong where tokens are sure of
-// their topics: a pair is done when that gap is small and no |r| above slack_tol. The integral of W*' between
-// two points, by Gauss's rule, tells how much W* rises, and that from 0 what it is. A map that does not move
-// with its argument holds its topic there.
+// With a tiny step the map tells the slack that W leaves lambda: r is how far f1 - f2 is from the nearest
+// such one, and r (x - lambda) what is to be gained to second order, twice, or to first order where the map
+// stops the step; for a clip that is the duality gap of l1. Second derivatives may be wrong where tokens are
+// sure of their topics: a pair is done when that gap is small and no |r| above slack_tol. The integral of W*'
+// between two points, by Gauss's rule, tells how much W* rises, and that from 0 what it is. A map that does
+// not move with its argument holds its topic there.
 //
 // One call serves all topics of a pair: the function is compiled into a loop over arrays, and its address is
 // all there is here. At 100 topics a call takes 0.03 microseconds where that loop is vectorised, and the
@@ -39,8 +39,9 @@ class ProximalMap {
 
   explicit operator bool() const { return function_ != nullptr; }
 
-  // The step from `from`, whose fractions are f1 and f2, by d, each cut to +-most. Where the gap is seen to be
-  // more than is allowed, no more is found out. It is not a number if the function failed; so are results below.
+  // The step from `from`, whose fractions are f1 and f2, by d, each cut to +-most. Where the gap is seen to
+  // be more than is allowed, no more is found out. It is not a number if the function failed; so are results
+  // below.
   ProximalStep step(const float* from, const float* d, const float* f1, const float* f2, const float* scales,
                     float most, double allowed, float* out);
   // 1 for topics that moved the last step, 0 for those that the map holds.
@@ -56,7 +57,8 @@ class ProximalMap {
   }
 
   // The same in double: a step from `from` with these steps, one for each topic, and fractions.
-  ProximalStep step(const double* from, const double* steps, const double* f1, const double* f2, double allowed, double* out);
+  ProximalStep step(const double* from, const double* steps, const double* f1, const double* f2,
+                    double allowed, double* out);
   // out = prox(duals, steps).
   bool apply(const double* duals, const double* steps, double* out);
 

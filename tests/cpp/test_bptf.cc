@@ -57,7 +57,12 @@ struct Band {
     }
   }
   Cells<T> cells(int64_t row_list, int64_t col_list, bool weighted = false) const {
-    return {rows.data(), cols.data(), values.data(), static_cast<int64_t>(rows.size()), row_list, col_list,
+    return {rows.data(),
+            cols.data(),
+            values.data(),
+            static_cast<int64_t>(rows.size()),
+            row_list,
+            col_list,
             weighted ? roots.data() : nullptr};
   }
 };

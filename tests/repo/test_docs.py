@@ -156,6 +156,11 @@ def test_functions(tmp_path, monkeypatch):
     by_ppmi, by_counts = map(float, re.findall(r"word of the same kind: ([\d.]+)", printed.getvalue()))
     assert by_ppmi > 0.9
     assert by_counts < 0.75
+    by_odds, by_counts = map(float, re.findall(r"of people wrong: ([\d.]+)", printed.getvalue()))
+    assert by_odds < by_counts / 2
+    tied, loose = map(float, re.findall(r"topics differ by up to ([\d.]+)", printed.getvalue()))
+    assert tied < 0.101
+    assert loose > 0.2
 
 
 def test_other_pages(tmp_path, monkeypatch):

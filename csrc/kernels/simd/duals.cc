@@ -16,8 +16,9 @@ inline double total(V v) {
 }
 
 void prepare(const float* __restrict__ from, const float* __restrict__ d, const float* __restrict__ f1,
-             const float* __restrict__ f2, const float* __restrict__ scales, int64_t n, double* __restrict__ at,
-             double* __restrict__ duals, double* __restrict__ steps, double* __restrict__ slacks) {
+             const float* __restrict__ f2, const float* __restrict__ scales, int64_t n,
+             double* __restrict__ at, double* __restrict__ duals, double* __restrict__ steps,
+             double* __restrict__ slacks) {
   constexpr float kLeast = 1e-20f;
   for (int64_t t = 0; t < n; ++t) {
     const float a = f1[t] > kLeast ? f1[t] : kLeast, b = f2[t] > kLeast ? f2[t] : kLeast;
@@ -67,11 +68,7 @@ DualGains gains(const double* moved, const double* start, double factor, const d
 }  // namespace
 
 DualTable dual_table() {
-  return {.prepare = &prepare,
-          .along = &along,
-          .weighted = &weighted,
-          .squares = &squares,
-          .gains = &gains};
+  return {.prepare = &prepare, .along = &along, .weighted = &weighted, .squares = &squares, .gains = &gains};
 }
 
 }  // namespace semproj::simd::SEMPROJ_SIMD

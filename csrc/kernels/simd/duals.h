@@ -25,8 +25,8 @@ struct DualTable {
   // The sum of (x - y)^2 / divisors.
   double (*squares)(const double* x, const double* y, const double* divisors, int64_t n);
   // With r = factor (moved - start): the sum of r (x - y), and the largest |r|.
-  DualGains (*gains)(const double* moved, const double* start, double factor, const double* x, const double* y,
-                     int64_t n);
+  DualGains (*gains)(const double* moved, const double* start, double factor, const double* x,
+                     const double* y, int64_t n);
 };
 
 }  // namespace semproj::simd
