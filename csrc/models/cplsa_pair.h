@@ -12,6 +12,9 @@
 
 namespace semproj {
 
+constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
+
+// Its steps are in cplsa_steps.cc.
 class PairProjector {
  public:
   // With `posteriors`, a pair is done only if float32 has room for the posteriors of its tokens.

@@ -250,9 +250,9 @@ checkpoint_every, callback, random_state, n_threads, progress
         check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
         if self.prox is not None:
-            from .jit._function import check_function
+            from .jit.proximal import check_prox
 
-            check_function(self.prox, _prox_argument())
+            check_prox(self.prox)
         if self.projection_tol is not None:
             check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)
@@ -355,12 +355,13 @@ def _coupled_sweep(
     update: bool = False,
 ) -> tuple[float, int]:
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
+    callback = _callback(model.prox)  # kept until the sweep is done
     coupling = _core.Coupling(
         weight=float(model.coupling),
         l2=model.prox is None and model.norm == "l2",
         tol=_final_tol(model) if final else _sweep_tol(model),
         max_evaluations=int(model.max_projection_iter),
-        prox=_address(model.prox),
+        prox=0 if callback is None else callback.address,
         slack_tol=EQUAL_FRACTIONS if final else _EQUAL_IN_SWEEPS,
     )
     found = _core.cplsa_sweep(
@@ -377,28 +378,19 @@ def _coupled_sweep(
         resolve_threads(model.n_threads),
     )
     if model.prox is not None and found.failed_pair >= 0:
-        from .jit.callbacks import failed_call
+        from .jit.proximal import failed_prox
 
-        call = found.failure
-        values = call.dual, call.coupling, call.step
-        raise failed_call(model.prox, _prox_argument(), values, f"pair {found.failed_pair}")
+        raise failed_prox(model.prox, found.failure, found.failed_pair)
     return found.log_likelihood + found.log_prior, found.evaluations
 
 
-def _prox_argument() -> Any:
-    from .jit._function import Argument
-
-    return Argument("prox", "prox(dual, coupling, step)", (0.5, 1.0, 0.25))
-
-
-def _address(prox: Any) -> int:
-    """Of the function as C++ calls it; 0: none."""
+def _callback(prox: Any) -> Any:
+    """The function as C++ calls it, if there is one."""
     if prox is None:
-        return 0
-    from .jit.callbacks import array_callback
+        return None
+    from .jit.proximal import prox_callback
 
-    address: int = array_callback(prox).address
-    return address
+    return prox_callback(prox)
 
 
 def _checked_reports(reports: Any, name: str) -> list[dict[str, Any]]:

@@ -84,25 +84,18 @@ class Observation:
         return found
 
     def _map(self, function: CellFunction, name: str, values: Array, k: int, where: Callable[[int], str]) -> Array:
-        from ..jit.cells import map_cells
+        from ..jit.precision import of_values
 
-        out = np.empty(len(values))
-        map_cells(function, _argument(name), (values, k), out, self.n_threads, where)
-        return out
+        return of_values(function, name, values, k, self.n_threads, where)
 
 
 def check_functions(precision: Any, target: Any) -> None:
+    """Check those that there are."""
     for name, function in (("precision", precision), ("target", target)):
         if function is not None:
-            from ..jit._function import check_function
+            from ..jit.precision import check_cell_function
 
-            check_function(function, _argument(name))
-
-
-def _argument(name: str) -> Any:
-    from ..jit._function import Argument
-
-    return Argument(name, f"{name}(value, slice)", (0.5, 0))
+            check_cell_function(function, name)
 
 
 def _refuse(bad: Array, found: Array, name: str, expected: str, where: Callable[[int], str]) -> None:

@@ -11,7 +11,6 @@ more, in Python, to say what is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +20,7 @@ from numba import types
 from numba.core.ccallback import CFunc
 
 from .._common.functions import plain_function
-from ._cache import _LoopCache, digest, kept_on_disk, named_after
+from ._cache import digest, kept_on_disk, look_on_disk, named_after
 from ._function import Argument
 
 _SIGNATURE = (*[types.CPointer(types.float64)] * 4, types.int64), types.int32
@@ -51,10 +50,9 @@ def array_callback(function: Callable[[float, float, float], float]) -> Any:
         except Exception:  # uncaught, it would be printed
             return 1
 
-    made = CFunc(named_after(callback, known, "array_callback"), _SIGNATURE, locals={}, options=_OPTIONS)
-    if known is not None:
-        with contextlib.suppress(RuntimeError, OSError):  # there may be no folder that can be written to
-            made._cache = _LoopCache(made.__wrapped__)  # type: ignore[attr-defined]
+    named = named_after(callback, known, "array_callback")
+    made = CFunc(named, _SIGNATURE, locals={}, options=_OPTIONS)
+    look_on_disk(made, named, known)
     made.compile()
     return made
 
