@@ -24,6 +24,7 @@ def supported_isas() -> list[_IsaName]: ...
 def compiler() -> str: ...
 def use_blas(capsules: dict[str, Any]) -> None: ...
 def has_blas() -> bool: ...
+def rise_from_zero(offsets: _Array) -> bool: ...
 
 class Csr(metaclass=_Pybind11Type):
     def __init__(self, indptr: _Array, indices: _Array, data: _Array, n_cols: int) -> None: ...
@@ -35,8 +36,6 @@ class Csr(metaclass=_Pybind11Type):
     def data(self) -> _Array: ...
     @property
     def n_cols(self) -> int: ...
-
-def rise_from_zero(offsets: _Array) -> bool: ...
 
 class Weighting(metaclass=_Pybind11Type):
     def __init__(
@@ -210,18 +209,6 @@ class WindowSums(_Result):
     @property
     def pairs(self) -> npt.NDArray[np.int64]: ...
 
-def count_windows(
-    starts: _Array,
-    ids: _Array,
-    partner_starts: _Array,
-    partners: _Array,
-    slots: _Array,
-    n_pairs: int,
-    width: int,
-    forget_repeats: bool,
-    n_threads: int,
-) -> WindowSums: ...
-
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
         self,
@@ -245,6 +232,17 @@ class CountSession(metaclass=_Pybind11Type):
     @property
     def term_counts(self) -> npt.NDArray[np.int64]: ...
 
+def count_windows(
+    starts: _Array,
+    ids: _Array,
+    partner_starts: _Array,
+    partners: _Array,
+    slots: _Array,
+    n_pairs: int,
+    width: int,
+    forget_repeats: bool,
+    n_threads: int,
+) -> WindowSums: ...
 def take_batch(iterator: Iterator[Any], max_characters: int, max_documents: int) -> list[Any]: ...
 def product(a: _Array, b: _Array, out: _Array, transpose_a: bool, transpose_b: bool, add: bool) -> None: ...
 def multiply_sparse(x: Csr, matrix: Csr, n_threads: int) -> Csr: ...
