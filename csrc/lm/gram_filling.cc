@@ -58,10 +58,10 @@ class Deal {
  private:
   template <class F>
   void each_of(int64_t block, const F& f) const {  // f(number, piece)
-    for (int64_t i = block * of_block_; i < std::min(n_, (block + 1) * of_block_); ++i) {
+    in_stretches(block * of_block_, std::min(n_, (block + 1) * of_block_), [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
       f(at, static_cast<size_t>(table_.home(rows_.keys[at]).line / of_piece_));
-    }
+    });
   }
 
   size_t start_of(size_t piece, int64_t block) const {

@@ -264,10 +264,11 @@ int64_t NGramBuilder::first_repeat(int order, const std::vector<uint64_t>& keys)
 void NGramBuilder::mark_leaves(int order) {
   const int64_t n_slots = order == 1 ? n_words_ : layouts_[static_cast<size_t>(order) - 2].n_slots();
   std::vector<uint64_t> goes_on((static_cast<size_t>(n_slots) + 63) / 64, 0);
-  for (const uint64_t key : rows_[static_cast<size_t>(order)].keys) {
-    const uint64_t slot = key >> word_bits();
+  const std::vector<uint64_t>& longer = rows_[static_cast<size_t>(order)].keys;
+  in_stretches(0, static_cast<int64_t>(longer.size()), [&](int64_t i) {
+    const uint64_t slot = longer[static_cast<size_t>(i)] >> word_bits();
     goes_on[slot / 64] |= uint64_t{1} << (slot % 64);
-  }
+  });
   const auto has_more = [&](int64_t slot) {
     return (goes_on[static_cast<size_t>(slot) / 64] >> (slot % 64)) & 1;
   };

@@ -330,3 +330,13 @@ class TestBadInput:
                 ask("a")
         with pytest.raises(NotFittedError):
             RNNLM().perplexity(["a"])
+
+
+def test_scores_of_a_class_of_many_words():
+    """More logits than there is room for are computed in turns: batches score as single sentences do."""
+    words = [f"w{i}" for i in range(5000)]
+    model = RNNLM(4, n_classes=1, epochs=0.01, held_out=None, random_state=0, n_threads=1).fit([" ".join(words)])
+    assert len(model.class_begin_) == 2
+    rng = np.random.default_rng(0)
+    batch = [" ".join(words[i] for i in row) for row in rng.integers(0, 5000, (40, 40))]
+    np.testing.assert_allclose(model.scores(batch), [model.score(each) for each in batch], rtol=1e-5)
