@@ -2,7 +2,7 @@
 
 A suite is one file in `benchmarks/ratios/workloads` with a function under `@register("suite")` that yields
 `Workload`s. Each holds its contestants, ours among them, what they must agree on, and a cost model. A new suite is
-also listed in the Makefile's RATIOS.
+also listed in the Makefile's RATIOS. A large suite may be in parts: `open` is all of `open_*`.
 """
 
 from benchmarks.ratios.harness import (

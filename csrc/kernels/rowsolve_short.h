@@ -78,7 +78,7 @@ class ShortRows {
 
   enum class Kind { system, plain, other };
 
-  // sqrt(d), and c x / sqrt(d) at v[i * step]; for plain rows 1 and c x.
+  // sqrt(d), and c x / sqrt(d) at v[i * step]; for plain rows 1 and c x. Weights of 1 give the bits of none.
   template <class Index>
   Kind coefficients(const RowEntries<T, Index>& row, T* v, int64_t step, double* squares) {
     *squares = 0;
@@ -93,11 +93,11 @@ class ShortRows {
     }
     int64_t positive = 0, zero = 0;
     for (int64_t i = 0; i < row.n; ++i) {
-      const double d = row.c(i) - missing_weight_, root = d > 0 ? std::sqrt(d) : 1.0;
+      const double d = row.c(i) - missing_weight_, root = d > 0 ? std::sqrt(d) : 1.0, inverse = 1.0 / root;
       positive += d > 0;
       zero += d == 0;
       roots_[i] = static_cast<T>(root);
-      v[i * step] = static_cast<T>(row.c(i) * row.x(i) / root);
+      v[i * step] = static_cast<T>(row.c(i) * row.x(i) * inverse);
       *squares += row.c(i) * row.x(i) * row.x(i);
     }
     if (positive == row.n) return Kind::system;

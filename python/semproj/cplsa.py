@@ -68,8 +68,8 @@ class CPLSA(AlignedTopicModel):
     max_projection_iter : int, default 100
         Evaluations of a projection in a sweep at most; one more where the last step must be taken back. With half
         of them, or with 60, Newton's method in double precision takes over.
-    vocabulary, n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, \
-callback, random_state, n_threads, progress
+    vocabulary, n_components, alpha, beta, init, token_weight, max_iter, tol, fold_in_iter, checkpoint, \
+checkpoint_every, callback, random_state, n_threads, progress
         As in :class:`semproj.JPLSA`.
 
     Attributes
@@ -132,6 +132,7 @@ callback, random_state, n_threads, progress
         alpha: float | None = 1.1,
         beta: float = 1.01,
         init: str = "clusters",
+        token_weight: Callable[[float, int, int], float] | None = None,
         max_iter: int = 100,
         tol: float | None = None,
         fold_in_iter: int = 10,
@@ -146,6 +147,7 @@ callback, random_state, n_threads, progress
         self.coupling, self.norm = coupling, norm
         self.projection_tol, self.max_projection_iter = projection_tol, max_projection_iter
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
+        self.token_weight = token_weight
         self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress

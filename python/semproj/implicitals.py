@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._common.base import RowTransformer
 from ._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
 from ._common.layouts import layouts, numbers
+from ._common.resources import resolve_threads
 from ._common.types import Array
 from ._common.validation import check_integer, check_real, keeps_previous_fit, without_duplicates, without_zeros
 from ._solvers.alternating import AlternatingSolves, SolvesRows
@@ -31,7 +32,8 @@ class ImplicitALS(SolvesRows, RowTransformer):
         sum_ui c_ui (p_i . q_u - 1[x_ui > 0])^2 + reg (|P|^2 + |Q|^2)
 
     over all cells, with a confidence c of ``1 + alpha x`` where a user did something and 1 elsewhere, by exact
-    solves of all items, then of all users, in turn.
+    solves of all items, then of all users, in turn. Another confidence than this, and another target than 1, are
+    functions of yours: those of ratings, say.
 
     Parameters
     ----------
@@ -39,6 +41,11 @@ class ImplicitALS(SolvesRows, RowTransformer):
     alpha : float, above 0, or None, default 40
         How fast confidence grows with x: 40 in the paper, for hours watched. None: the entries of X are
         confidences themselves, which need not be above 1.
+    confidence : function ``(value) -> number`` or None
+        c of an entry x, at least 0: a plain Python function or one of Numba's. X may then have negative values.
+        None: by `alpha`.
+    target : function ``(value) -> number`` or None
+        The score that an entry x asks for. None: 1. All else stays 0, with confidence 1.
     reg : float, at least 0, default 0.1
     max_iter : int, default 15
         Sweeps over all items and all users.
@@ -81,6 +88,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
            [2]])
     """
 
+    _functions = ("confidence", "target")
     _arrays = layouts(item_vectors_="T p k", objective_="f8 sweeps")
     _scalars = numbers(n_features_in_="p", n_iter_="sweeps")
 
@@ -92,6 +100,8 @@ class ImplicitALS(SolvesRows, RowTransformer):
         n_components: int = 100,
         *,
         alpha: float | None = 40.0,
+        confidence: Callable[[float], float] | None = None,
+        target: Callable[[float], float] | None = None,
         reg: float = 0.1,
         max_iter: int = 15,
         tol: float = 0.0,
@@ -103,6 +113,7 @@ class ImplicitALS(SolvesRows, RowTransformer):
         progress: bool = False,
     ) -> None:
         self.n_components, self.alpha, self.reg = n_components, alpha, reg
+        self.confidence, self.target = confidence, target
         self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
@@ -119,11 +130,12 @@ class ImplicitALS(SolvesRows, RowTransformer):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            How much of each item (column) each user (row) took: not negative. Zeros are no entries.
+            How much of each item (column) each user (row) took: not negative without a `confidence`. Zeros are no
+            entries.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
-        sweeps = _HalfSweeps(self, _liked(X), 1.0, ("alpha", "reg"), weights=self._confidence(X))
+        targets, weights = self._cells(self._validated(X, reset=True))
+        sweeps = _HalfSweeps(self, targets, 1.0, ("alpha", "reg"), weights=weights)
         fit_by_sweeps(self, sweeps, max_iter=self.max_iter, tol=self.tol)
         return self
 
@@ -185,9 +197,24 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return items, scores
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        return _taken(without_duplicates(super()._validated(X, reset)))
+        return self._taken(without_duplicates(super()._validated(X, reset)))
 
-    def _confidence(self, X: Any) -> Array:
+    def _taken(self, X: Any) -> Any:
+        """What users took, as floating numbers: an Encoder has counts, and weights of which some may be zero."""
+        if self.confidence is None and X.nnz and X.data.min() < 0:
+            raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
+        return without_zeros(X if X.dtype.kind == "f" else X.astype(np.float64))
+
+    def _cells(self, X: Any) -> tuple[Any, Array]:
+        """The scores that the entries of X ask for, and their confidences."""
+        targets, weights = None, None
+        if self.confidence is not None or self.target is not None:
+            from .jit.confidence import map_rows
+
+            targets, weights = map_rows(X, self.confidence, self.target, resolve_threads(self.n_threads))
+        return _liked(X) if targets is None else targets, self._by_alpha(X) if weights is None else weights
+
+    def _by_alpha(self, X: Any) -> Array:
         if self.alpha is None:
             weights: Array = X.data
             return weights
@@ -198,19 +225,23 @@ class ImplicitALS(SolvesRows, RowTransformer):
         return weights
 
     def _fill(self, X: Any, result: Array) -> None:
-        X = _taken(X)
-        self._solve(_liked(X), result, self.item_vectors_, 1.0, self._confidence(X))
+        targets, weights = self._cells(self._taken(X))
+        self._solve(targets, result, self.item_vectors_, 1.0, weights)
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
         if self.alpha is not None and check_real(self.alpha, "alpha", low=0) == 0:
             raise ValueError("alpha: expected a number above 0 or None, got 0")
         check_real(self.reg, "reg", low=0)
+        if self.confidence is not None or self.target is not None:
+            from .jit.confidence import check_functions
+
+            check_functions(self.confidence, self.target)
         check_loop_parameters(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
+        tags.input_tags.positive_only = self.confidence is None
         return tags
 
 
@@ -218,13 +249,6 @@ class _HalfSweeps(AlternatingSolves):
     """Exact solves of all items, then of all users."""
 
     columns_name, rows_name = "item_vectors_", "user_vectors_"
-
-
-def _taken(X: Any) -> Any:
-    """What users took, as floating numbers: an Encoder has counts, and weights of which some may be zero."""
-    if X.nnz and X.data.min() < 0:
-        raise ValueError("Negative values in data passed to ImplicitALS: X: expected numbers of at least 0")
-    return without_zeros(X if X.dtype.kind == "f" else X.astype(np.float64))
 
 
 def _liked(X: Any) -> Any:

@@ -29,11 +29,12 @@ class JPLSA(AlignedTopicModel):
         "shared": all languages have the same columns and a topic is one distribution over them (2010; a word that
         two languages have in common has one column, where its counts add up). "separate": each language has its
         own columns and a topic has a distribution over each (Yih and others 2011, Mimno and others 2009).
-    n_components, alpha, beta, init, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, callback, \
-random_state, n_threads, progress
+    n_components, alpha, beta, init, token_weight, max_iter, tol, fold_in_iter, checkpoint, checkpoint_every, \
+callback, random_state, n_threads, progress
         As in :class:`semproj.PLSA`, but for a `tol` of None, which is 1e-4 from clusters: more sweeps still find a
         few more translations. The words of separate vocabularies are dealt to topics each by itself, and groups of
-        documents are clustered as one.
+        documents are clustered as one. `token_weight` has the documents of all languages together if they share a
+        vocabulary.
 
     Attributes
     ----------
@@ -66,6 +67,7 @@ random_state, n_threads, progress
         alpha: float | None = 1.1,
         beta: float = 1.01,
         init: str = "clusters",
+        token_weight: Callable[[float, int, int], float] | None = None,
         max_iter: int = 100,
         tol: float | None = None,
         fold_in_iter: int = 10,
@@ -78,6 +80,7 @@ random_state, n_threads, progress
     ) -> None:
         self.n_components, self.vocabulary = n_components, vocabulary
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
+        self.token_weight = token_weight
         self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Projection", "project", "project_posteriors", "weighted_row_solve"]
 
-_WEIGHED_AT_ONCE = 1 << 17  # non-zeros: 1 MB of weights and indices
+_WEIGHED_AT_ONCE = 1 << 20  # non-zeros: 8 MB of weights and indices, for which a projection is read once
 EQUAL_FRACTIONS = 1e-6  # how far an infinite coupling lets fractions differ
 STORAGES = ("float32", "float16", "int8", "float64")
 
@@ -160,7 +160,8 @@ def project(
         _core.project(core_csr(X), projection._packed, result, fused, normalize, accumulate, threads)
         return result
     # A function of the user has a loop of its own: a block of rows is weighted, then projected.
-    X = weighting._validated(X, reset=False)
+    if X.shape[0]:
+        X = weighting._validated(X, reset=False)
     for first, last in _row_blocks(X.indptr):
         rows = weighting._weighted(X[first:last], threads, first_row=first)
         _core.project(core_csr(rows), projection._packed, result[first:last], None, normalize, accumulate, threads)
@@ -168,7 +169,7 @@ def project(
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int]]:
-    """First and last rows of blocks whose weights stay in the cache from one loop to the next."""
+    """First and last rows of what is weighted at once: little enough for a cache, for one look at the table."""
     first = 0
     while first < len(indptr) - 1:
         last = int(np.searchsorted(indptr, indptr[first] + _WEIGHED_AT_ONCE, side="right")) - 1

@@ -48,6 +48,9 @@ class PLSA(TopicModel):
         Dirichlet distribution. "frequency" is the papers': each word begins in one topic, and words by
         falling frequency are dealt to topics in blocks of equal numbers of tokens; it takes many sweeps. All
         documents begin with all topics alike.
+    token_weight : function ``(count, document_frequency, n_documents) -> float``, or None
+        What a count weighs in EM, compiled by Numba: at least 0. Documents are counted when the model is fitted.
+        None: the count itself.
     max_iter : int, default 100
         Sweeps over all documents.
     tol : float or None, default None
@@ -77,6 +80,8 @@ class PLSA(TopicModel):
         p(topic): the share of each topic in the tokens fitted on.
     objective_ : float64 array of shape (n_iter_,)
         What is maximised, after each sweep. Never falls, up to rounding.
+    document_frequency_ : int64 array of shape (n_features,)
+        How many documents have each word. This and ``n_documents_`` are there if tokens are weighted.
     view_starts_ : int64 array
         First columns of vocabularies of their own: one, 0.
     n_iter_ : int
@@ -112,6 +117,7 @@ class PLSA(TopicModel):
         beta: float = 1.01,
         tempering: float = 0.9,
         init: str = "clusters",
+        token_weight: Callable[[float, int, int], float] | None = None,
         max_iter: int = 100,
         tol: float | None = None,
         fold_in_iter: int = 10,
@@ -124,6 +130,7 @@ class PLSA(TopicModel):
     ) -> None:
         self.n_components, self.tempering = n_components, tempering
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
+        self.token_weight = token_weight
         self.max_iter, self.tol, self.fold_in_iter = max_iter, tol, fold_in_iter
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
@@ -236,7 +243,8 @@ class PLSA(TopicModel):
             raise ValueError("X: has no non-zero entries")
         if reset:
             self._remember([given], [X])
-        return Documents(X, [0, X.shape[1]])
+            self._learn_statistics([X])
+        return Documents(self._tokens(X), [0, X.shape[1]])
 
     def _validated(self, X: Any, reset: bool) -> Any:
         return as_counts(super()._validated(X, reset))

@@ -30,7 +30,8 @@ class WTMF(SolvesRows, RowTransformer):
         sum_ij W_ij (p_i . q_j - X_ij)^2 + reg (|P|^2 + |Q|^2)
 
     where W_ij is 1 for the entries of X and `missing_weight` for all other cells, by exact solves of all words,
-    then of all sentences, in turn (equation 4).
+    then of all sentences, in turn (equation 4). Other weights of entries, and other values than theirs, are
+    functions of yours.
 
     Parameters
     ----------
@@ -38,6 +39,10 @@ class WTMF(SolvesRows, RowTransformer):
     missing_weight : float in [0, 1], default 0.01
         Weight of a word that a sentence does not have. The paper takes 0.01 for degrees of similarity and 0.0005
         for retrieval; 1 is close to LSA, 0 ignores missing words.
+    confidence : function ``(value) -> number`` or None
+        W of an entry, at least 0: a plain Python function or one of Numba's. None: 1.
+    target : function ``(value) -> number`` or None
+        What takes the place of an entry in X. None: the entry. Missing words stay 0.
     reg : float, at least 0, default 20
     max_iter : int, default 20
         Sweeps over all words and all sentences.
@@ -88,6 +93,7 @@ class WTMF(SolvesRows, RowTransformer):
     True
     """
 
+    _functions = ("confidence", "target")
     _arrays = layouts(word_vectors_="T p k", objective_="f8 sweeps")
     _scalars = numbers(n_features_in_="p", n_iter_="sweeps", **REMEMBERED)
 
@@ -99,6 +105,8 @@ class WTMF(SolvesRows, RowTransformer):
         n_components: int = 100,
         *,
         missing_weight: float = 0.01,
+        confidence: Callable[[float], float] | None = None,
+        target: Callable[[float], float] | None = None,
         reg: float = 20.0,
         max_iter: int = 20,
         tol: float = 0.0,
@@ -112,6 +120,7 @@ class WTMF(SolvesRows, RowTransformer):
         progress: bool = False,
     ) -> None:
         self.n_components, self.missing_weight, self.reg = n_components, missing_weight, reg
+        self.confidence, self.target = confidence, target
         self.max_iter, self.tol, self.orthogonality = max_iter, tol, orthogonality
         self.warm_start, self.random_state = warm_start, random_state
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
@@ -136,7 +145,8 @@ class WTMF(SolvesRows, RowTransformer):
         given, X = X, self._validated(X, reset=True)
         self._remember([given], [X])
         own = ("missing_weight", "reg", "orthogonality")
-        sweeps = _HalfSweeps(self, X, self.missing_weight, own, start_from=previous)
+        targets, weights = self._cells(X)
+        sweeps = _HalfSweeps(self, targets, self.missing_weight, own, weights, start_from=previous)
         fit_by_sweeps(self, sweeps, max_iter=self.max_iter, tol=self.tol)
         return self
 
@@ -174,13 +184,27 @@ class WTMF(SolvesRows, RowTransformer):
         return without_zeros(X)
 
     def _fill(self, X: Any, result: Array) -> None:
-        self._solve(without_zeros(X), result, self.word_vectors_, self.missing_weight)
+        targets, weights = self._cells(without_zeros(X))
+        self._solve(targets, result, self.word_vectors_, self.missing_weight, weights)
+
+    def _cells(self, X: Any) -> tuple[Any, Array | None]:
+        """What is to be explained of the entries of X, and how much it weighs: None where all weigh 1."""
+        if self.confidence is None and self.target is None:
+            return X, None
+        from .jit.confidence import map_rows
+
+        targets, weights = map_rows(X, self.confidence, self.target, resolve_threads(self.n_threads))
+        return X if targets is None else targets, weights
 
     def _check_parameters(self) -> None:
         check_integer(self.n_components, "n_components", low=1)
         check_real(self.missing_weight, "missing_weight", low=0, high=1)
         check_real(self.reg, "reg", low=0)
         check_real(self.orthogonality, "orthogonality", low=0)
+        if self.confidence is not None or self.target is not None:
+            from .jit.confidence import check_functions
+
+            check_functions(self.confidence, self.target)
         check_loop_parameters(self)
 
 

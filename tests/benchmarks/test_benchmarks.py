@@ -71,6 +71,18 @@ SUITES = {
     "rnn": (["rnn_h8"], set(), True),
     "lm": (["train_order3", "train_order5", "score_batch", "score_single"], set(), True),  # kenlm is no dependency
     "s2net": (["s2net_logistic_gradient", "s2net_softmax_gradient", "s2net_epoch"], set(), True),
+    "open": (
+        [
+            "open_implicitals_fit",
+            "open_implicitals_users",
+            "open_wtmf_fit",
+            "open_tucker_fit",
+            *(f"open_{weight}_d{d}" for weight in ("log_tfidf", "bm25") for d in (100, 500)),
+            "open_plsa_fit",
+        ],
+        {"built_in"},
+        True,
+    ),
     "wtmf": (
         [
             "wtmf_sweep",

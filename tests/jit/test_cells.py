@@ -13,8 +13,8 @@ from tests.support import same_bits
 RNG = np.random.default_rng(0)
 
 
-def shifted(value, i=0, j=0, k=0, m=0):
-    return np.log1p(abs(value)) + 10 * i + 100 * j + 1000 * k + m
+def shifted(value, i=0, j=0, k=0, m=0, n=0, p=0):
+    return np.log1p(abs(value)) + 10 * i + 100 * j + 1000 * k + m + n * p - p
 
 
 def mapped(function, columns, n, n_threads=2, dtype=np.float64):
@@ -22,10 +22,10 @@ def mapped(function, columns, n, n_threads=2, dtype=np.float64):
     return map_cells(function, argument, columns, np.empty(n, dtype), n_threads, lambda i: f"for cell {i}")
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7])
 def test_any_number_of_columns(width):
     n = 1000
-    columns = [RNG.standard_normal(n).astype(np.float32), *RNG.integers(0, 9, (4, n)).astype(np.int32)][:width]
+    columns = [RNG.standard_normal(n).astype(np.float32), *RNG.integers(0, 9, (6, n)).astype(np.int32)][:width]
     expected = [shifted(*(float(column[i]) for column in columns)) for i in range(n)]
     np.testing.assert_allclose(mapped(shifted, columns, n), expected, rtol=1e-15)
 

@@ -6,6 +6,8 @@ are the paper's. The orthogonal step is that of OrMF (Guo, Liu and Diab 2014).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -31,6 +33,21 @@ def stored_cells(
         for row in range(X.shape[0]):
             for k in range(weights.indptr[row], weights.indptr[row + 1]):
                 W[row, weights.indices[k]] = weights.data[k]
+    return cells, W
+
+
+def mapped_cells(
+    X: np.ndarray,
+    missing_weight: float,
+    confidence: Callable[[float], float] | None,
+    target: Callable[[float], float] | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """X and W where functions say what an observed cell asks for and weighs; None: the cell itself, and one."""
+    cells, W = np.zeros(X.shape), np.full(X.shape, float(missing_weight))
+    for cell in zip(*np.nonzero(X), strict=True):
+        value = float(X[cell])
+        cells[cell] = value if target is None else target(value)
+        W[cell] = 1.0 if confidence is None else confidence(value)
     return cells, W
 
 
@@ -81,7 +98,13 @@ def sweep(
     X: np.ndarray, P: np.ndarray, *, missing_weight: float, reg: float, orthogonality: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """The next P, its Q and equation 3, from the P before: sentences, words, sentences again."""
-    W = cell_weights(X, missing_weight)
+    return sweep_of_cells(X, cell_weights(X, missing_weight), P, reg=reg, orthogonality=orthogonality)
+
+
+def sweep_of_cells(
+    X: np.ndarray, W: np.ndarray, P: np.ndarray, *, reg: float, orthogonality: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The same for any W."""
     Q = solve_rows(X, W, P.T, reg).T
     P = solve_rows(X.T, W.T, Q.T, reg).T
     if orthogonality:

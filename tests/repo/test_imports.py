@@ -27,11 +27,11 @@ LAYERS = (
     ("documented entry points to the compiled module", {"kernels"}),
     ("what models share: base classes, saved models, checkpoints", {"_common"}),
     ("solvers that models share", {"_solvers"}),
+    ("loops around a user's function, compiled by Numba", {"jit"}),
     (
         "where topics start, which takes clusters, and their sweeps",
         {"_common.topic_starts", "_common.topic_sweeps", "_common.topics", "_common.aligned_topics"},
     ),
-    ("loops around a user's function, compiled by Numba", {"jit"}),
     (
         "text, weights, tensors, word lists, search and measures",
         {

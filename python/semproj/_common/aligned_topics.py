@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -30,21 +30,35 @@ from .validation import (
 class TopicView(TopicModel):
     """Folds in the documents of one language, by the words that it has in a model of several, which fits it."""
 
-    _arrays = layouts(word_topics_="f4 p k")
-    _scalars = numbers(n_features_in_="p", **REMEMBERED)
+    _arrays = layouts(word_topics_="f4 p k", document_frequency_="i8 p ?")
+    _scalars = numbers(n_features_in_="p", n_documents_=None, **REMEMBERED)
     view_starts_ = np.zeros(1, np.int64)
 
-    def __init__(self, alpha: float | None = 1.1, fold_in_iter: int = 10, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        alpha: float | None = 1.1,
+        fold_in_iter: int = 10,
+        n_threads: int | None = None,
+        token_weight: Callable[[float, int, int], float] | None = None,
+    ) -> None:
         self.alpha, self.fold_in_iter, self.n_threads = alpha, fold_in_iter, n_threads
+        self.token_weight = token_weight
 
     def fit(self, X: Any, y: Any = None) -> TopicView:
         """Raise TypeError: fit the model of all languages instead."""
         raise TypeError("X: one language cannot be fitted alone; fit the model of all")
 
-    def _set(self, words: Array, fitted_on: str | None, terms: str | None) -> TopicView:
-        self._fitted_on, self._fitted_terms = fitted_on, terms
-        self.word_topics_, self.n_features_in_ = words, len(words)
+    def _set(self, model: AlignedTopicModel, bounds: tuple[int, int], terms: str | None) -> TopicView:
+        columns = slice(*bounds)
+        self._fitted_on, self._fitted_terms = model._fitted_on, terms
+        self.word_topics_, self.n_features_in_ = model.word_topics_[columns], bounds[1] - bounds[0]
+        if model.token_weight is not None:
+            assert model.document_frequency_ is not None
+            self.document_frequency_, self.n_documents_ = model.document_frequency_[columns], model.n_documents_
         return self
+
+    def _restored(self) -> None:
+        self._check_statistics()
 
     def _validated(self, X: Any, reset: bool) -> Any:
         return as_counts(super()._validated(X, reset))
@@ -172,10 +186,10 @@ class AlignedTopicModel(TopicModel):
         bounds = [self._view_bounds(0 if shared else view) for view in range(n_views)]
         terms = self._fitted_terms if isinstance(self._fitted_terms, list) else [self._fitted_terms] * n_views
         return [
-            TopicView(self._chosen_alpha, self.fold_in_iter, self.n_threads)._set(
-                self.word_topics_[begin:end], self._fitted_on, each
+            TopicView(self._chosen_alpha, self.fold_in_iter, self.n_threads, self.token_weight)._set(
+                self, columns, each
             )
-            for (begin, end), each in zip(bounds, terms, strict=True)
+            for columns, each in zip(bounds, terms, strict=True)
         ]
 
     def _restored(self) -> None:
@@ -205,7 +219,10 @@ class AlignedTopicModel(TopicModel):
             raise ValueError(f"X: has {widths} columns, the model was fitted on {self._widths()}")
         if fitted and not self._separate and len(views) != len(self.view_words_):
             raise ValueError(f"X: has {len(views)} matrices, the model was fitted on {len(self.view_words_)}")
-        return views
+        if not fitted:
+            self._learn_statistics(views, separate=self._separate)
+        starts = np.cumsum([0, *widths[:-1]]) if self._separate else np.zeros(len(views), np.int64)
+        return [self._tokens(view, int(begin)) for view, begin in zip(views, starts, strict=True)]
 
     def _widths(self) -> list[int]:
         bounds = [*self.view_starts_.tolist(), int(self.n_features_in_)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,11 @@ class TopicModel(RowTransformer):
         view_starts_="i8 vocabularies",
         topic_prevalence_="f8 k ?",
         doc_topics_="f4 documents k ?",
+        document_frequency_="i8 p ?",
         objective_="f8 sweeps",
     )
-    _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps", **REMEMBERED)
+    _scalars: Numbers = numbers(n_features_in_="p", n_iter_="sweeps", n_documents_=None, **REMEMBERED)
+    _functions = ("token_weight",)
 
     n_components: int
     alpha: float | None
@@ -56,6 +58,7 @@ class TopicModel(RowTransformer):
     random_state: Any
 
     tempering = 1.0
+    token_weight: Callable[[float, int, int], float] | None = None
 
     _tol_from_clusters = 2e-3  # more sweeps make topics less coherent, and no better for new documents
 
@@ -63,6 +66,8 @@ class TopicModel(RowTransformer):
     view_starts_: Array
     topic_prevalence_: Array | None
     doc_topics_: Any
+    document_frequency_: Array | None  # with n_documents_ there if tokens are weighted
+    n_documents_: int
     n_features_in_: int
 
     @property
@@ -88,6 +93,14 @@ class TopicModel(RowTransformer):
             raise ValueError("view_starts_: expected where vocabularies begin")
         if (len(starts) == 1) != (vocabulary == "shared"):
             raise ValueError(f"view_starts_: expected one vocabulary if it is shared, it is {vocabulary}")
+        self._check_statistics()
+
+    def _check_statistics(self) -> None:
+        known = [getattr(self, "document_frequency_", None) is not None, hasattr(self, "n_documents_")]
+        if known != [callable(self.token_weight)] * 2:
+            raise ValueError("document_frequency_, n_documents_: expected where there is a token_weight")
+        if known[0]:
+            check_integer(self.n_documents_, "n_documents_", low=1)
 
     def _check_has_documents(self) -> None:
         check_is_fitted(self, "components_")
@@ -126,7 +139,35 @@ class TopicModel(RowTransformer):
 
     def _fill(self, X: Any, result: Array, view: int = 0) -> None:
         threads, iterations, alpha = self._fold_in_options()
-        _core.fold_in(core_csr(as_counts(X)), self._words(view), alpha, iterations, result, threads)
+        tokens = core_csr(self._tokens(X, self._view_bounds(view)[0]))
+        _core.fold_in(tokens, self._words(view), alpha, iterations, result, threads)
+
+    def _learn_statistics(self, views: Sequence[Any], *, separate: bool = False) -> None:
+        """Count documents for `token_weight`, of each vocabulary for itself."""
+        self.__dict__.pop("document_frequency_", None)
+        self.__dict__.pop("n_documents_", None)
+        if self.token_weight is not None:
+            frequencies = [np.bincount(view.indices, minlength=view.shape[1]) for view in views]
+            joined = np.concatenate(frequencies) if separate else np.sum(frequencies, axis=0)
+            self.document_frequency_ = joined.astype(np.int64)
+            self.n_documents_ = int(views[0].shape[0]) * (1 if separate else len(views))
+
+    def _tokens(self, X: Any, begin: int = 0) -> Any:
+        """Counts as the kernels want them, weighted by the user's function if there is one.
+
+        `begin` is the first column of their vocabulary.
+        """
+        X = as_counts(X)
+        if self.token_weight is None:
+            return X
+        from ..jit.weighting import weigh_tokens
+
+        assert self.document_frequency_ is not None
+        frequency = np.ascontiguousarray(self.document_frequency_[begin : begin + X.shape[1]])
+        data = weigh_tokens(self.token_weight, X, frequency, self.n_documents_, resolve_threads(self.n_threads))
+        weighted = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+        weighted.has_sorted_indices = True
+        return as_counts(weighted, "token_weight")
 
     def _fold_in_options(self) -> tuple[int, int, float]:
         iterations = check_integer(self.fold_in_iter, "fold_in_iter", low=1)
@@ -147,16 +188,20 @@ class TopicModel(RowTransformer):
         """Mean logarithm of the probability of a token, by the mixture of the other half of its document."""
         threads, iterations, alpha = self._fold_in_options()
         sums = _core.document_completion(
-            core_csr(as_counts(X)), self._words(view), alpha, iterations, _SPLIT_KEY, threads
+            core_csr(self._tokens(X, self._view_bounds(view)[0])),
+            self._words(view),
+            alpha,
+            iterations,
+            _SPLIT_KEY,
+            threads,
         )
         return _per_token(sums)
 
     def _fitted_likelihood(self, X: Any, view: int = 0) -> float:
         """The same by the mixture of the whole document, in which the token is."""
-        X = as_counts(X)
-        theta = self._fold_in(X, view)
+        theta, tokens = self._fold_in(X, view), core_csr(self._tokens(X, self._view_bounds(view)[0]))
         return _per_token(
-            _core.token_likelihood(core_csr(X), self._words(view), theta, resolve_threads(self.n_threads))
+            _core.token_likelihood(tokens, self._words(view), theta, resolve_threads(self.n_threads))
         )
 
     def _top_words(
@@ -247,6 +292,10 @@ class TopicModel(RowTransformer):
         check_choice(self.init, "init", STARTS)
         check_integer(self.fold_in_iter, "fold_in_iter", low=1)
         seed_identity(self.random_state)  # whether it is one
+        if self.token_weight is not None:
+            from ..jit.weighting import check_token_weight
+
+            check_token_weight(self.token_weight)
         check_loop_parameters(self, tol=self._chosen_tol)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numba.cpython.unsafe.tuple import tuple_setitem
 
 from .._common.types import Array
 from ._function import Argument, Loop, known_to_numba, loop_around
@@ -25,12 +26,15 @@ def map_cells(
     Numbers come as int64 and float64. ValueError names the first cell, as `where` words it, for which the function
     raises an error or returns NaN or infinity.
     """
-    arrays = [np.broadcast_to(np.asarray(column), len(out)) for column in columns]
+    given: tuple[Any, ...] = tuple(_plain(np.broadcast_to(np.asarray(column), len(out))) for column in columns)
+    loop = _LOOPS.get(len(given), _many)
+    if loop is _many:  # the columns after the first are of one type
+        given = given[0], given[1:], (0,) * len(given[1:])
     run(
-        _LOOPS[len(arrays)],
+        loop,
         function,
         argument,
-        *map(_plain, arrays),
+        *given,
         out,
         n_cells=len(out),
         n_threads=n_threads,
@@ -98,6 +102,19 @@ def _five(function: Any) -> Loop:
     ) -> None:
         for i in range(first, last):
             out[i] = function(a[i] * 1, b[i] * 1, c[i] * 1, d[i] * 1, e[i] * 1)
+
+    return loop
+
+
+@loop_around
+def _many(function: Any) -> Loop:
+    def loop(  # pragma: no cover - compiled
+        first: Any, last: Any, a: Any, columns: Any, cell: Any, out: Any
+    ) -> None:
+        for i in range(first, last):
+            for c in range(len(columns)):
+                cell = tuple_setitem(cell, c, columns[c][i] * 1)
+            out[i] = function(a[i] * 1, *cell)
 
     return loop
 

@@ -151,8 +151,9 @@ class MRLSA(_Relational):
     row_scaling : float, default 0.5
         As in :class:`PILSA`: entries are divided by this power of their lengths, over all slices; from 0 (the
         paper's) to 1.
-    tol, max_iter, max_memory, checkpoint, checkpoint_every, callback, random_state, n_threads, progress
-        As of :class:`Tucker`, but `tol` is 5e-4 by default; the callback is told of MRLSA models.
+    value, tol, max_iter, max_memory, checkpoint, checkpoint_every, callback, random_state, n_threads, progress
+        As of :class:`Tucker`, but `tol` is 5e-4 by default; the callback is told of MRLSA models. ``value(x, i, j,
+        k)`` has the weight x of word j in entry i and slice k, after `polarity`, `scales` and `row_scaling`.
 
     Attributes
     ----------
@@ -190,6 +191,7 @@ class MRLSA(_Relational):
     ['sadness', 'sorrow']
     """
 
+    _functions = ("value",)
     _arrays = layouts(
         word_vectors_="T words k",
         relation_matrices_="T relations k k",
@@ -209,6 +211,7 @@ class MRLSA(_Relational):
         pivot: str = "synonym",
         power: float = 3.0,
         row_scaling: float = 0.5,
+        value: Callable[..., float] | None = None,
         tol: float = 5e-4,
         max_iter: int = 50,
         max_memory: int | None = None,
@@ -221,6 +224,7 @@ class MRLSA(_Relational):
     ) -> None:
         self.n_components, self.relations, self.polarity, self.scales = n_components, relations, polarity, scales
         self.symmetric, self.pivot, self.power, self.row_scaling = symmetric, pivot, power, row_scaling
+        self.value = value
         self.tol, self.max_iter, self.max_memory, self.random_state = tol, max_iter, max_memory, random_state
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
@@ -251,6 +255,7 @@ class MRLSA(_Relational):
 
         tucker = Tucker(
             (k, k, len(slices)),
+            value=self.value,
             tol=self.tol,
             max_iter=self.max_iter,
             max_memory=self.max_memory,

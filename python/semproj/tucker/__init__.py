@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Sequence
 from math import prod
@@ -47,6 +48,9 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     init : {"hosvd", "random"} or list of arrays, default "hosvd"
         Where to start: the leading vectors of the tensor's unfoldings, random directions, or given factors of
         shape (dimension, rank), None for those of modes that are not compressed.
+    value : function ``(x, i, j, ...) -> number`` or None
+        What takes the place of an entry x with the indices i, j, ..., one for each mode: ``value(x, i, j, k)`` for
+        three. A plain Python function or one of Numba's. An entry for which it returns 0 is left out. None: x.
     tol : float, default 1e-4
         Stop when a sweep improves the fit by less than this part of it. 0: never.
     max_iter : int, default 50
@@ -95,6 +99,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
     (1.0, array([-2.,  1.]))
     """
 
+    _functions = ("value",)
     _scalars = numbers(fit_=float, n_iter_="sweeps")
 
     def __init__(
@@ -102,6 +107,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         ranks: Sequence[int],
         *,
         init: Any = "hosvd",
+        value: Callable[..., float] | None = None,
         tol: float = 1e-4,
         max_iter: int = 50,
         max_memory: int | None = None,
@@ -112,7 +118,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.ranks, self.init, self.random_state = ranks, init, random_state
+        self.ranks, self.init, self.value, self.random_state = ranks, init, value, random_state
         self.tol, self.max_iter, self.max_memory = tol, max_iter, max_memory
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
@@ -130,11 +136,13 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         tensor = as_tensor(tensor)
         ranks = self._checked_ranks(tensor.shape)
+        tensor = self._valued(tensor)
         squares = float(np.einsum("i,i->", tensor.values, tensor.values, dtype=np.float64))
         if not np.isfinite(squares) or squares > float(np.finfo(tensor.dtype).max):
             raise ValueError(f"tensor: its squares do not fit {tensor.dtype}; scale it down or use float64")
         if squares == 0:
-            raise ValueError("tensor: has no non-zero entries")
+            by = "" if self.value is None else ", by the function that is value"
+            raise ValueError(f"tensor: has no non-zero entries{by}")
         max_iter = 1 if ranks == tensor.shape else self.max_iter  # nothing is compressed, and nothing to be found
         with single_threaded_blas():
             fit_by_sweeps(self, _TuckerSweeps(self, tensor, ranks, squares), max_iter=max_iter, tol=self.tol)
@@ -176,7 +184,7 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         ----------
         tensor : as for ``fit``
             The entries of the new indices. Its shape is that of the fit but for `mode`, where it has as many
-            indices as are new.
+            indices as are new. `value` is called with the indices of this tensor.
         mode : int, default 0
             A compressed mode.
 
@@ -194,11 +202,23 @@ class Tucker(Persistent, BaseEstimator):  # type: ignore[misc]
         expected = tuple(tensor.shape[mode] if j == mode else size for j, size in enumerate(self.shape_))
         if tensor.ndim != len(expected) or tensor.shape != expected:
             raise ValueError(f"tensor: expected shape {expected}, got {tensor.shape}")
+        tensor = self._valued(tensor)
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             rows: Array = folded_in(tensor, self.core_, self.factors_, mode).astype(self.core_.dtype)
         if not np.isfinite(rows).all():
             raise ValueError(f"tensor: its values are too large for rows of {rows.dtype}; scale it down")
         return rows
+
+    def _valued(self, tensor: SparseTensor) -> SparseTensor:
+        """The tensor with what `value` makes of its values, some of which may be 0, at the same coordinates."""
+        if self.value is None:
+            return tensor
+        from ..jit.entries import check_value, map_entries
+
+        check_value(self.value, tensor.ndim)
+        valued = copy.copy(tensor)
+        valued.values = map_entries(self.value, tensor.coords, tensor.values, resolve_threads(self.n_threads))
+        return valued
 
     def _checked_ranks(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if isinstance(self.ranks, (str, int)) or not isinstance(self.ranks, (Sequence, np.ndarray)):
@@ -338,6 +358,7 @@ class _TuckerSweeps(Sweeps):
         if memory is None:
             return BLOCK_BYTES
         fixed, least = needed_memory(data, self._ranks, self._model.init == "hosvd")
+        fixed += 0 if self._model.value is None else self._tensor.values.nbytes
         if memory < fixed + 2 * least:
             raise ValueError(
                 f"max_memory: {memory} bytes are too few for this fit, which needs about {fixed + 2 * least}"

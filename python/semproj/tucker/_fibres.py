@@ -51,10 +51,17 @@ class Relabelled:
 
 
 def relabel(tensor: SparseTensor, ranks: tuple[int, ...]) -> Relabelled:
-    """The tensor in the order in which it is worked on; at least `ranks` rows of each mode are kept."""
+    """The tensor in the order in which it is worked on; at least `ranks` rows of each mode are kept.
+
+    Entries of value 0, as a user's function may leave them, are dropped.
+    """
     shape = tensor.shape
     compressed = [ranks[j] < shape[j] for j in range(tensor.ndim)]
-    coords = tensor.coords.copy()
+    there = tensor.values != 0
+    if there.all():
+        coords, values = tensor.coords.copy(), tensor.values
+    else:
+        coords, values = tensor.coords[:, there], tensor.values[there]
     orders: list[Array | None] = []
     n_rows = []
     for j in range(tensor.ndim):
@@ -63,26 +70,26 @@ def relabel(tensor: SparseTensor, ranks: tuple[int, ...]) -> Relabelled:
             n_rows.append(shape[j])
             continue
         whole = [i for i in range(tensor.ndim) if i != j and not compressed[i]]
-        kinds = _kinds(tensor, j, whole)
+        kinds = _kinds(coords, shape, j, whole)
         order = np.argsort(-kinds, kind="stable")
         label = np.empty_like(order)
         label[order] = np.arange(len(order))
         coords[j] = label[coords[j]]
         orders.append(order)
         n_rows.append(max(int(np.count_nonzero(kinds)), ranks[j]))
-    return Relabelled(coords, tensor.values, shape, orders, n_rows)
+    return Relabelled(coords, values, shape, orders, n_rows)
 
 
-def _kinds(tensor: SparseTensor, j: int, whole: list[int]) -> Array:
+def _kinds(coords: Array, shape: tuple[int, ...], j: int, whole: list[int]) -> Array:
     """For each index of a mode a number that tells which uncompressed indices it has; 0 for none at all."""
-    n, n_whole = tensor.shape[j], prod(tensor.shape[i] for i in whole)
+    n, n_whole = shape[j], prod(shape[i] for i in whole)
     if n_whole > MASKED:
         whole, n_whole = [], 1
-    beside = np.zeros(tensor.nnz, np.int64)
+    beside = np.zeros(coords.shape[1], np.int64)
     for i in whole:
-        beside = beside * tensor.shape[i] + tensor.coords[i]
+        beside = beside * shape[i] + coords[i]
     present = np.zeros((n, n_whole), bool)
-    present[tensor.coords[j], beside] = True
+    present[coords[j], beside] = True
     # The rarest decides first.
     bits = np.empty(n_whole, np.int64)
     bits[np.argsort(-present.sum(axis=0), kind="stable")] = 1 << np.arange(n_whole)
