@@ -14,7 +14,7 @@ STAMPS := $(VENV)/.stamps
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find cmake csrc python -type f -not -path '*/__pycache__/*' -not -name '*.so')
 CXX_SOURCES := $(shell find csrc tests/cpp -name '*.h' -o -name '*.cc')
-RATIOS := import project text encode lsa opca cca retrieval wordbyword wtmf implicitals tucker bptf plsa rnn s2net lm open
+RATIOS := import project text encode lsa opca cca retrieval names wordbyword wtmf implicitals tucker bptf plsa rnn s2net lm open
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test test-cpp test-python test-sanitized fuzz lint bench wheel clean

@@ -39,7 +39,7 @@ def available(module: str) -> Any | None:
 def missing() -> list[str]:
     """Those of the optional peers that are not installed, so that a table can say so."""
     dense, counts = ("cca_zoo", "faiss", "torch"), ("gensim", "implicit", "tomotopy", "kenlm")
-    optional = (*dense, *counts, "pyttb", "tensorly", "smurff")
+    optional = (*dense, *counts, "pyttb", "tensorly", "smurff", "sparse_dot_topn")
     absent = [name for name in optional if importlib.util.find_spec(name) is None]
     if importlib.util.find_spec("sparse_dot_mkl") is None or _mkl_library() is None:
         absent.append("mkl")

@@ -33,6 +33,7 @@ TITLES = {
     "topk_l1_d500": "ten nearest by L1, d=500",
     "topk_js_d200": "ten nearest by Jensen-Shannon, d=200",
     "ranks_cosine_d1000": "true ranks by cosine, d=1000",
+    "topk_names": "ten nearest of 100,000 names among 100,000, by trigrams in sparse rows",
     "translate_20k": "translate word by word, 20,000 terms",
     "train_5_and_5": "learn to translate: 5 iterations of Model 1 and 5 of the HMM",
     "wtmf_sweep": "WTMF, one exact sweep, 20,000 words, K=100",

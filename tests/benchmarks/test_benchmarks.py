@@ -66,6 +66,7 @@ SUITES = {
         True,
     ),
     "import": (["import_semproj"], {"scipy_sklearn"}, False),
+    "names": (["topk_names"], set(), True),  # sparse_dot_topn is no dependency
     "wordbyword": (["translate_20k", "train_5_and_5"], set(), True),  # scipy only translates
     "implicitals": (["implicitals_fit"], set(), True),
     "rnn": (["rnn_h8"], set(), True),
@@ -76,6 +77,8 @@ SUITES = {
             "open_implicitals_fit",
             "open_implicitals_users",
             "open_wtmf_fit",
+            *(f"open_topk_{name}" for name in ("cosine_d200", "product_d200", "product_names")),
+            "open_s2net_gradient",
             "open_tucker_fit",
             *(f"open_{weight}_d{d}" for weight in ("log_tfidf", "bm25") for d in (100, 500)),
             "open_plsa_fit",

@@ -54,7 +54,8 @@ def top_k(
             its sum, which must not be zero.
         function
             ``distance(u, v)`` of two float32 vectors; lower is nearer. Numba compiles it once for each function
-            object, unless you have done so.
+            object, unless you have done so. Of sparse rows ``distance(indices_u, values_u, indices_v, values_v)``:
+            see docs/functions.md.
     n_threads : int or None
 
     Returns
@@ -119,7 +120,7 @@ def true_ranks(
 
     Parameters
     ----------
-    A, B : array-like of shape (n, d)
+    A, B : array-like of shape (n, d), or for a function sparse matrices
     metric, n_threads
         As in `top_k`.
 
@@ -147,16 +148,18 @@ def true_ranks(
     """
     threads = resolve_threads(n_threads)
     metric = check_metric(metric)
-    first, second = as_rows(A, "A", metric), as_rows(B, "B", metric)
+    sparse = callable(metric) and are_sparse(A, B)
+    first: Any = sparse_rows(A, "A") if sparse else as_rows(A, "A", metric)
+    second: Any = sparse_rows(B, "B") if sparse else as_rows(B, "B", metric)
     if first.shape != second.shape:
         raise ValueError(f"B: expected the shape of A, {first.shape}, got {second.shape}")
-    if len(first) == 0:
+    if first.shape[0] == 0:
         raise ValueError("A: expected at least one row")
     if callable(metric):
         from ..jit.retrieval import partner_ranks
 
-        check_finite(first, "A")
-        check_finite(second, "B")
+        check_finite(first.data if sparse else first, "A")
+        check_finite(second.data if sparse else second, "B")
         return partner_ranks(metric, first, second, threads)
     both = _core.true_ranks(first, second, metric, threads)
     return both.forward, both.backward

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from .._common.types import Array
-from .._common.validation import as_csr, core_csr, without_duplicates
+from .._common.validation import as_csr, check_finite, core_csr, without_duplicates
 
 SPARSE_METRICS = ("cosine", "inner_product")
 
@@ -35,5 +35,11 @@ def check_sparse_metric(metric: Any) -> None:
 
 def nearest(queries: Any, corpus: Any, k: int, metric: Any, n_threads: int) -> tuple[Array, Array]:
     """Ids and scores of the k nearest rows of what `sparse_rows` returned."""
+    if callable(metric):
+        from ..jit import retrieval
+
+        check_finite(queries.data, "queries")
+        check_finite(corpus.data, "corpus")
+        return retrieval.nearest(metric, queries, corpus, k, n_threads)
     best = _core.sparse_top_k(core_csr(queries, "queries"), core_csr(corpus, "corpus"), k, metric, n_threads)
     return best.indices, best.scores
