@@ -118,13 +118,14 @@ def test_names_the_line(arpa, what, compressed):
         arpa.write_bytes(gzip.compress(text.encode()))
     else:
         arpa.write_bytes(text.encode())
-    with pytest.raises(ValueError, match="line") as caught:
-        NGramLM.from_arpa(arpa)
-    message = str(caught.value)
-    assert str(arpa) in message
-    named = re.search(r"line (\d+)", message)
-    assert named, message
-    assert int(named[1]) in lines, message
+    for read in (NGramLM.from_arpa, kenlm.Model):
+        with pytest.raises(ValueError, match="line") as caught:
+            read(arpa)
+        message = str(caught.value)
+        assert str(arpa) in message
+        named = re.search(r"line (\d+)", message)
+        assert named, message
+        assert int(named[1]) in lines, message
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -95,3 +95,16 @@ def test_what_is_no_model(tmp_path, model):
         ours.Model(tmp_path / "binary")
     with pytest.raises(TypeError, match="sentence"):
         model.score(3)
+
+
+def test_a_model_of_one_word(tmp_path):
+    """What is said of it, of unknown words and of nothing adds up, and is what the model itself says."""
+    own = NGramLM(order=2).fit([["a"]])
+    own.to_arpa(tmp_path / "one.arpa")
+    one = ours.Model(tmp_path / "one.arpa")
+    assert "a" in one
+    assert "b" not in one
+    for sentence in ("", "a", "a a", "b", "a b </s> a", "<s> a"):
+        assert one.score(sentence) == pytest.approx(own.score(sentence), abs=1e-5)
+        assert sum(log_prob for log_prob, _, _ in one.full_scores(sentence)) == pytest.approx(one.score(sentence))
+    assert [unknown for _, _, unknown in one.full_scores("a b")] == [False, True, False]
