@@ -1,5 +1,7 @@
 #include "models/bptf.h"
 
+#include <pybind11/stl.h>
+
 #include "bindings/bptf_arguments.h"
 #include "kernels/rowsolve.h"
 
@@ -56,15 +58,15 @@ void grams(const py::array& vectors, int64_t n_components, const ListsArgument& 
 
 template <class T>
 CellSums sums(const py::array& vectors, int64_t n_components, const py::array& rows, const py::array& cols,
-              const py::array& values, int n_threads) {
+              const py::array& values, int n_threads, const std::optional<py::array>& roots) {
   const auto v = padded_vectors<const T>(vectors, n_components, "vectors");
   const auto n = static_cast<int64_t>(rows.size());
   const int32_t *i = words_of(rows, n, v.rows, "rows"), *j = words_of(cols, n, v.rows, "cols");
-  const T* r = vector_data<T>(values, n, "values");
+  const T *r = vector_data<T>(values, n, "values"), *w = roots_of<T>(roots, n);
   CellSums found{py::array_t<double>({n_components, n_components}), py::array_t<double>(n_components)};
   double *gram = found.gram.mutable_data(), *sum = found.sum.mutable_data();
   const ReleaseGil release;
-  cell_sums<T>(v, i, j, r, n, gram, sum, n_threads, active_isa());
+  cell_sums<T>(v, i, j, r, w, n, gram, sum, n_threads, active_isa());
   return found;
 }
 
@@ -102,11 +104,12 @@ py::array products(const py::array& left, const py::array& right, const py::arra
 
 template <class T>
 Residuals residuals(const py::array& left, const py::array& right, const py::array& rows,
-                    const py::array& cols, const py::array& values, int n_threads) {
+                    const py::array& cols, const py::array& values, int n_threads,
+                    const std::optional<py::array>& roots) {
   const PairArguments<T> pairs(left, right, rows, cols);
-  const T* observed = vector_data<T>(values, pairs.n, "values");
+  const T *observed = vector_data<T>(values, pairs.n, "values"), *w = roots_of<T>(roots, pairs.n);
   const ReleaseGil release;
-  return residual_sums<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, observed, pairs.n, n_threads,
+  return residual_sums<T>(pairs.left, pairs.right, pairs.rows, pairs.cols, observed, w, pairs.n, n_threads,
                           active_isa());
 }
 
@@ -129,11 +132,13 @@ void register_bptf(py::module_& m) {
         py::arg("lists"), py::arg("list"), py::arg("begin"), py::arg("grams"), py::arg("sums"),
         py::arg("n_threads"));
   m.def("cell_sums", by_dtype(&sums<float>, &sums<double>), py::arg("vectors"), py::arg("n_components"),
-        py::arg("rows"), py::arg("cols"), py::arg("values"), py::arg("n_threads"));
+        py::arg("rows"), py::arg("cols"), py::arg("values"), py::arg("n_threads"),
+        py::arg("roots") = py::none());
   m.def("pair_products", by_dtype(&products<float>, &products<double>), py::arg("left"), py::arg("right"),
         py::arg("rows"), py::arg("cols"), py::arg("n_threads"));
   m.def("residual_sums", by_dtype(&residuals<float>, &residuals<double>), py::arg("left"), py::arg("right"),
-        py::arg("rows"), py::arg("cols"), py::arg("values"), py::arg("n_threads"));
+        py::arg("rows"), py::arg("cols"), py::arg("values"), py::arg("n_threads"),
+        py::arg("roots") = py::none());
 }
 
 }  // namespace semproj::bindings

@@ -11,6 +11,7 @@ namespace {
 struct CellsArgument {
   py::array rows, cols, values;
   int64_t row_list, col_list;
+  std::optional<py::array> roots;
 };
 
 struct PairArrays {
@@ -27,7 +28,8 @@ ListsArgument lists(const std::vector<CellsArgument>& slices, int64_t n_words, i
       throw py::value_error("slices: list out of range");
     }
     cells.push_back({words_of(slice.rows, n, n_words, "rows"), words_of(slice.cols, n, n_words, "cols"),
-                     vector_data<T>(slice.values, n, "values"), n, slice.row_list, slice.col_list});
+                     vector_data<T>(slice.values, n, "values"), n, slice.row_list, slice.col_list,
+                     roots_of<T>(slice.roots, n)});
   }
   NeighborLists<T> found;
   {
@@ -35,7 +37,7 @@ ListsArgument lists(const std::vector<CellsArgument>& slices, int64_t n_words, i
     found = neighbor_lists<T>(cells, n_words, n_lists, n_threads);
   }
   return {array_of(std::move(found.indptr)), array_of(std::move(found.words)),
-          array_of(std::move(found.values)), n_lists};
+          array_of(std::move(found.values)), array_of(std::move(found.roots)), n_lists};
 }
 
 ListsArgument lists_by_dtype(const std::vector<CellsArgument>& slices, int64_t n_words, int64_t n_lists,
@@ -84,12 +86,14 @@ PairArrays pairs(const py::array& candidates, int64_t n_words, int64_t n, bool o
 
 void register_bptf_graph(py::module_& m) {
   py::class_<CellsArgument>(m, "SliceCells")
-      .def(py::init<py::array, py::array, py::array, int64_t, int64_t>(), py::arg("rows"), py::arg("cols"),
-           py::arg("values"), py::arg("row_list"), py::arg("col_list"));
+      .def(py::init<py::array, py::array, py::array, int64_t, int64_t, std::optional<py::array>>(),
+           py::arg("rows"), py::arg("cols"), py::arg("values"), py::arg("row_list"), py::arg("col_list"),
+           py::arg("roots") = py::none());
   py::class_<ListsArgument>(m, "NeighborLists")
       .def_readonly("indptr", &ListsArgument::indptr)
       .def_readonly("words", &ListsArgument::words)
       .def_readonly("values", &ListsArgument::values)
+      .def_readonly("roots", &ListsArgument::roots)
       .def_readonly("n_lists", &ListsArgument::n_lists);
   py::class_<ClassesArgument>(m, "WordClasses")
       .def(py::init<py::array, py::array>(), py::arg("words"), py::arg("bounds"))

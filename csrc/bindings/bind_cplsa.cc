@@ -49,12 +49,23 @@ void project(const PairSideArgument& first, const PairSideArgument& second, cons
 
 void register_cplsa(py::module_& m) {
   py::class_<Coupling>(m, "Coupling")
-      .def(py::init<double, bool, double, int64_t>(), py::arg("weight"), py::arg("l2"), py::arg("tol"),
-           py::arg("max_evaluations"));
+      .def(py::init([](double weight, bool l2, double tol, int64_t max_evaluations, uintptr_t prox,
+                       double slack_tol) {
+             const auto function = reinterpret_cast<ProximalFunction>(prox);
+             return Coupling{weight, l2, tol, max_evaluations, function, slack_tol};
+           }),
+           py::arg("weight"), py::arg("l2"), py::arg("tol"), py::arg("max_evaluations"), py::arg("prox") = 0,
+           py::arg("slack_tol") = 0.0);
+  py::class_<FailedCall>(m, "FailedCall")
+      .def_readonly("dual", &FailedCall::dual)
+      .def_readonly("coupling", &FailedCall::coupling)
+      .def_readonly("step", &FailedCall::step);
   py::class_<CoupledSweep>(m, "CoupledSweep")
       .def_readonly("log_likelihood", &CoupledSweep::log_likelihood)
       .def_readonly("log_prior", &CoupledSweep::log_prior)
-      .def_readonly("evaluations", &CoupledSweep::evaluations);
+      .def_readonly("evaluations", &CoupledSweep::evaluations)
+      .def_readonly("failed_pair", &CoupledSweep::failed_pair)
+      .def_readonly("failure", &CoupledSweep::failure);
   py::class_<PairSideArgument>(m, "PairSide")
       .def(py::init([](const CsrArgument& documents, const TopicWords& words, const py::array& theta,
                        const py::array& fractions) {

@@ -137,6 +137,7 @@ void register_sparse_topk(py::module_& m);
 void register_symmetric(py::module_& m);
 void register_tall(py::module_& m);
 void register_text(py::module_& m);
+void register_text_reading(py::module_& m);
 void register_windows(py::module_& m);
 void register_tucker(py::module_& m);
 void register_weight(py::module_& m);

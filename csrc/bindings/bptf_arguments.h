@@ -1,6 +1,8 @@
 #pragma once
 // Words, their neighbours and their classes as they cross the binding.
 
+#include <optional>
+
 #include "bindings/bindings.h"
 #include "models/bptf.h"
 
@@ -23,16 +25,22 @@ inline const int64_t* bounds_of(const py::array& indptr, int64_t size, int64_t n
   return bounds;
 }
 
+// Roots of the precisions of so many cells, if they have any.
+template <class T>
+const T* roots_of(const std::optional<py::array>& roots, int64_t size) {
+  return roots ? vector_data<T>(*roots, size, "roots") : nullptr;
+}
+
 // `NeighborLists` in Python: see bptf_graph.h.
 struct ListsArgument {
-  py::array indptr, words, values;
+  py::array indptr, words, values, roots;
   int64_t n_lists;
 
   template <class T>
   WordLists<T> view(int64_t n_words) const {
     return {bounds_of(indptr, n_words * n_lists + 1, words.size()),
             words_of(words, words.size(), n_words, "words"), vector_data<T>(values, words.size(), "values"),
-            n_lists};
+            n_lists, roots.size() > 0 ? vector_data<T>(roots, words.size(), "roots") : nullptr};
   }
 };
 

@@ -32,6 +32,7 @@ PYBIND11_MODULE(_core, m) {
   register_modelm(lm);
   register_modelm_score(lm);
   register_ngram_sinks(lm);
+  register_text_reading(lm);
   register_ngram(lm);
   register_ngram_model(lm);
   register_ngram_states(lm);

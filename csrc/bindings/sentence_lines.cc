@@ -67,15 +67,18 @@ const std::vector<char>& SentenceLines::of(const py::list& sentences) {
 }
 
 void SentenceLines::add_line(PyObject* sentence, int64_t number) {
-  const auto name = [number] { return "sentences[" + std::to_string(number) + "]"; };
+  const auto name = [&] { return argument_ + "[" + std::to_string(number) + "]"; };
   if (PyUnicode_Check(sentence)) {
     const size_t begin = lines_.size();
     add_text(lines_, sentence, name);
     std::replace(lines_.begin() + static_cast<std::ptrdiff_t>(begin), lines_.end(), '\n', ' ');
-  } else if (PyList_Check(sentence) || PyTuple_Check(sentence)) {
-    add_tokens(lines_, sentence, name);
+  } else if (PySequence_Check(sentence) != 0 && !PyBytes_Check(sentence)) {
+    const auto words = py::reinterpret_steal<py::object>(PySequence_Fast(sentence, "expected a sequence"));
+    if (!words) throw py::error_already_set();
+    add_tokens(lines_, words.ptr(), name);
   } else {
-    throw py::type_error(name() + ": expected a str or a list of words, got " + Py_TYPE(sentence)->tp_name);
+    throw py::type_error(name() + ": expected a str or a sequence of words, got " +
+                         Py_TYPE(sentence)->tp_name);
   }
   lines_.push_back('\n');
 }

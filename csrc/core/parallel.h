@@ -48,6 +48,19 @@ class Patience {
   int64_t left_ = kWork;
 };
 
+// f(i) for each i, with check_interrupt between stretches: for loops that scatter into memory which nobody
+// has touched yet. There a step may have to wait until the system has cleared a page, large ones for half a
+// millisecond.
+template <class F>
+void in_stretches(int64_t begin, int64_t end, const F& f) {
+  constexpr int64_t kStretch = 64;
+  while (end - begin > kStretch) {
+    for (const int64_t stop = begin + kStretch; begin < stop; ++begin) f(begin);
+    check_interrupt();
+  }
+  for (; begin < end; ++begin) f(begin);
+}
+
 // All jobs, and those that begin later, end with Interrupted.
 void stop_all_work();
 

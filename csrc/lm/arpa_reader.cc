@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "lm/quoted.h"
+
 namespace semproj::lm {
 namespace {
 
@@ -39,12 +41,6 @@ std::string section_name(int order) {
   std::string name = "\\";
   name += std::to_string(order);
   return name += "-grams:";
-}
-
-std::string quoted(std::string_view s) {
-  std::string text = "'";
-  text += s.substr(0, 40);
-  return text += s.size() > 40 ? "...'" : "'";
 }
 
 }  // namespace
@@ -221,6 +217,7 @@ void ArpaReader::read_ngram(std::string_view line) {
   ++n_read_;
   if (order_ == 1) {
     if (words_.size() == kMostWords) fail("there are too many words");
+    if (!is_utf8(fields.words[0])) fail(quoted(fields.words[0]) + " is not valid UTF-8");
     words_.emplace_back(fields.words[0]);
     word_probs_.push_back(log_prob);
     word_backoffs_.push_back(backoff);
@@ -229,8 +226,9 @@ void ArpaReader::read_ngram(std::string_view line) {
   for (int k = 0; k < order_; ++k) {
     const std::string_view word = fields.words[k];
     const uint32_t id = table_.find(word);
-    if (id == kUnknown && word != "<unk>" && word != "<UNK>")
-      fail(quoted(word) + " is not among the 1-grams");
+    if (id == kUnknown && word != "<unk>" && word != "<UNK>") {
+      fail(quoted(word) + (is_utf8(word) ? " is not among the 1-grams" : " is not valid UTF-8"));
+    }
     ids_.push_back(id);
   }
   log_probs_.push_back(log_prob);

@@ -34,9 +34,9 @@ struct Stream {
     Patience patience;
     for (size_t s = 0; s < n; ++s) {
       words.insert(words.end(), before, text.begin);
-      for (auto i = static_cast<size_t>(text.starts[s]); i < static_cast<size_t>(text.starts[s + 1]); ++i) {
-        words.push_back(text.words[static_cast<size_t>(text.ids[i])]);
-      }
+      in_stretches(text.starts[s], text.starts[s + 1], [&](int64_t i) {
+        words.push_back(text.words[static_cast<size_t>(text.ids[static_cast<size_t>(i)])]);
+      });
       words.push_back(text.end);
       patience.spend(2 * (text.starts[s + 1] - text.starts[s] + text.order));
     }
@@ -54,12 +54,13 @@ struct Stream {
   template <class Visit>
   void for_each_token(const ClassText& text, const Visit& visit) const {
     Patience patience;
-    size_t at = 0;
+    int64_t at = 0;
     for (size_t s = 0; s + 1 < text.starts.size(); ++s) {
-      at += static_cast<size_t>(text.order - 1);
-      const auto length = static_cast<size_t>(text.starts[s + 1] - text.starts[s]) + 1;
-      for (const size_t end = at + length; at < end; ++at) visit(at);
-      patience.spend(static_cast<int64_t>(8 * length));
+      at += text.order - 1;
+      const int64_t length = text.starts[s + 1] - text.starts[s] + 1;
+      in_stretches(at, at + length, [&](int64_t i) { visit(static_cast<size_t>(i)); });
+      at += length;
+      patience.spend(8 * length);
     }
   }
 };

@@ -176,6 +176,7 @@ class TreeBuilder {
         level.counts.push_back(0);
       }
       level.counts.back() += entries[i].count;
+      patience.spend(8);
     }
     if (!contexts.empty()) level.starts.push_back(static_cast<int64_t>(level.labels.size()));
     level.contexts.reserve(node_keys_[d].size());
@@ -190,6 +191,7 @@ class TreeBuilder {
   }
 
   void set_parents() {
+    Patience patience;
     for (size_t d = 0; d < n_levels_; ++d) {
       HistoryLevel& level = levels[d];
       std::vector<int64_t>& parents = level.parents;
@@ -200,6 +202,7 @@ class TreeBuilder {
         for (const uint64_t key : is_shared(d) ? context_keys_[d] : node_keys_[d]) {
           const uint64_t wanted = key >> fields_.bits(d - root_);
           parents.push_back(std::lower_bound(above.begin(), above.end(), wanted) - above.begin());
+          patience.spend(50);
         }
       } else {
         const std::vector<int64_t>& children = levels[d - 1].children;

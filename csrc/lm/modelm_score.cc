@@ -70,6 +70,7 @@ double ModelMScorer::log_prob(int32_t word, const int32_t* history, Scratch& s) 
   const auto itself = [](int32_t w) { return w; };
   const auto class_of = [&](int32_t w) { return classes_[static_cast<size_t>(w)]; };
 
+  s.patience.spend(8 * static_cast<int64_t>(s.classes.size()));
   std::copy_n(model_.class_contexts.weights.begin(), s.classes.size(), s.classes.begin());
   const auto add_class = [&](size_t y, double weight) { s.classes[y] += weight; };
   for_each_feature(model_.class_contexts, 0, class_of, add_class);

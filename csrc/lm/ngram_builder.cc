@@ -1,8 +1,7 @@
 #include "lm/ngram_builder.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
+#include <bit>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -18,26 +17,8 @@ namespace {
 constexpr int64_t kGrain = 1 << 14;  // n-grams of a task
 constexpr int kAhead = 32;           // look-ups that are under way
 constexpr int kMostFailures = 24;
+constexpr int64_t kRowBytes = 16;                // of the key and the values of an n-gram
 constexpr int64_t kReserved = int64_t{1} << 26;  // n-grams that counts are trusted for
-
-// The number of the nearest of rising values.
-uint32_t nearest(const float* values, int n, float x) {
-  const auto at = static_cast<int>(std::lower_bound(values, values + n, x) - values);
-  if (at == 0) return 0;
-  if (at == n) return static_cast<uint32_t>(n - 1);
-  return static_cast<uint32_t>(x - values[at - 1] <= values[at] - x ? at - 1 : at);
-}
-
-// An n-gram that is dealt to a piece of its table.
-struct Entry {
-  uint64_t key;
-  float log_prob, backoff;
-};
-
-uint32_t code_of_backoff(const Codebook& codebook, float backoff) {
-  if (backoff == 0) return std::signbit(backoff) ? 0 : 1;
-  return 2 + nearest(codebook.backoffs.data() + 2, 254, backoff);
-}
 
 }  // namespace
 
@@ -65,7 +46,7 @@ void NGramBuilder::begin(std::span<const int64_t> counts_by_order) {
   double bytes = 0;  // of the n-grams of an order, as they come and as they are dealt
   for (int order = 2; order <= max_order(); ++order) {
     const auto n = static_cast<double>(expected_[static_cast<size_t>(order) - 1]);
-    bytes = std::max(bytes, n * static_cast<double>(2 * sizeof(Entry)));
+    bytes = std::max(bytes, n * static_cast<double>(kRowBytes + kFillingBytes));
   }
   if (in_turn() && bytes > static_cast<double>(options_.memory)) {
     spill_ = std::make_unique<NGramSpill>(options_.memory, options_.folder, counts_by_order);
@@ -182,7 +163,7 @@ bool NGramBuilder::make_table(int order) {
 
 GramTable NGramBuilder::table(int order) const {
   const auto at = static_cast<size_t>(order) - 2;
-  const Codebook* book = options_.codebooks.empty() ? nullptr : &options_.codebooks[at];
+  const Codebook* book = codebook(order);
   return {built_.tables[at].lines.as<const uint64_t>(), layouts_[at], book ? book->log_probs.data() : nullptr,
           book ? book->backoffs.data() : nullptr};
 }
@@ -259,68 +240,11 @@ bool NGramBuilder::try_fill(int order, int failures) {
   built_.tables[at] = {};
   built_.tables[at] = {Pages(static_cast<size_t>(n_lines) * kLineWords * sizeof(uint64_t)), n_lines, n};
   layouts_[at] = layout;
-  uint64_t* const lines = built_.tables[at].lines.as<uint64_t>();
-  const GramTable grams = table(order);
-  const Codebook* book = options_.codebooks.empty() ? nullptr : &options_.codebooks[at];
-
-  // N-grams by piece of the table, each piece being some groups; within a piece in the order they came.
-  const int64_t n_groups = n_lines / layout.group, groups_of_piece = std::max<int64_t>(1, n_groups / 256);
-  const int64_t lines_of_piece = groups_of_piece * layout.group;
-  const int64_t n_pieces = (n_lines + lines_of_piece - 1) / lines_of_piece;
-  const int64_t n_blocks = std::min<int64_t>(64, block_count(n, kGrain));
-  const int64_t of_block = n_blocks == 0 ? 0 : (n + n_blocks - 1) / n_blocks;
-  std::vector<int64_t> starts(static_cast<size_t>(n_blocks * n_pieces) + 1, 0);  // by piece, then by block
-  const auto each_of = [&](int64_t block, const auto& f) {                       // f(number, piece)
-    for (int64_t i = block * of_block; i < std::min(n, (block + 1) * of_block); ++i) {
-      f(static_cast<size_t>(i), grams.home(rows.keys[static_cast<size_t>(i)]).line / lines_of_piece);
-    }
-  };
-  parallel_for(n_blocks, options_.n_threads, [&](int64_t block, int) {
-    std::vector<int64_t> counts(static_cast<size_t>(n_pieces));
-    each_of(block, [&](size_t, int64_t piece) { ++counts[static_cast<size_t>(piece)]; });
-    for (int64_t p = 0; p < n_pieces; ++p) {
-      starts[static_cast<size_t>(p * n_blocks + block) + 1] = counts[static_cast<size_t>(p)];
-    }
-  });
-  for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-  const Pages dealt(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(Entry));
-  Entry* const entries = dealt.as<Entry>();
-  parallel_for(n_blocks, options_.n_threads, [&](int64_t block, int) {
-    std::vector<int64_t> next(static_cast<size_t>(n_pieces));
-    for (int64_t p = 0; p < n_pieces; ++p) {
-      next[static_cast<size_t>(p)] = starts[static_cast<size_t>(p * n_blocks + block)];
-    }
-    each_of(block, [&](size_t i, int64_t piece) {
-      entries[next[static_cast<size_t>(piece)]++] = {rows.keys[i], rows.log_probs[i],
-                                                     order < max_order() ? rows.backoffs[i] : 0};
-    });
-  });
-
-  std::atomic<bool> full = false;
-  std::mutex mutex;
   std::vector<uint64_t> twice;
-  parallel_for(n_pieces, options_.n_threads, [&](int64_t piece, int) {
-    const int64_t first = piece * lines_of_piece;
-    clear_lines(lines + first * kLineWords, std::min(lines_of_piece, n_lines - first));
-    const auto begin = static_cast<size_t>(piece * n_blocks), end = begin + static_cast<size_t>(n_blocks);
-    for (int64_t s = starts[begin]; s < starts[end] && !full; ++s) {
-      const Entry& entry = entries[s];
-      const uint32_t prob_value =
-          book ? nearest(book->log_probs.data(), 256, entry.log_prob) : prob_bits_of(entry.log_prob);
-      const uint32_t backoff_value =
-          book ? code_of_backoff(*book, entry.backoff) : std::bit_cast<uint32_t>(entry.backoff);
-      int64_t slot;
-      const Put put = put_gram(lines + first * kLineWords, first, layout, grams.home(entry.key), prob_value,
-                               backoff_value, &slot);
-      if (put == Put::full) full = true;
-      if (put == Put::twice) {
-        const std::lock_guard lock(mutex);
-        twice.push_back(entry.key);
-      }
-    }
-  });
+  const bool fits = fill_table({rows.keys, rows.log_probs, rows.backoffs}, table(order), codebook(order),
+                               options_.n_threads, built_.tables[at].lines.as<uint64_t>(), &twice);
   if (!twice.empty()) throw DuplicateNGram(order, first_repeat(order, twice));
-  return !full;
+  return fits;
 }
 
 // The first n-gram whose key came before, of keys that are known to come again.
@@ -340,10 +264,11 @@ int64_t NGramBuilder::first_repeat(int order, const std::vector<uint64_t>& keys)
 void NGramBuilder::mark_leaves(int order) {
   const int64_t n_slots = order == 1 ? n_words_ : layouts_[static_cast<size_t>(order) - 2].n_slots();
   std::vector<uint64_t> goes_on((static_cast<size_t>(n_slots) + 63) / 64, 0);
-  for (const uint64_t key : rows_[static_cast<size_t>(order)].keys) {
-    const uint64_t slot = key >> word_bits();
+  const std::vector<uint64_t>& longer = rows_[static_cast<size_t>(order)].keys;
+  in_stretches(0, static_cast<int64_t>(longer.size()), [&](int64_t i) {
+    const uint64_t slot = longer[static_cast<size_t>(i)] >> word_bits();
     goes_on[slot / 64] |= uint64_t{1} << (slot % 64);
-  }
+  });
   const auto has_more = [&](int64_t slot) {
     return (goes_on[static_cast<size_t>(slot) / 64] >> (slot % 64)) & 1;
   };
@@ -392,12 +317,9 @@ void NGramBuilder::score_added() {
       }
       const int64_t slot = NGramModel({}, built_.unigrams.data(), {all.begin(), all.begin() + order - 1})
                                .find({words, static_cast<size_t>(order)});
-      const uint32_t value =
-          options_.codebooks.empty()
-              ? prob_bits_of(log_prob)
-              : nearest(options_.codebooks[static_cast<size_t>(order) - 2].log_probs.data(), 256, log_prob);
       set_log_prob(built_.tables[static_cast<size_t>(order) - 2].lines.as<uint64_t>(),
-                   layouts_[static_cast<size_t>(order) - 2], slot, value);
+                   layouts_[static_cast<size_t>(order) - 2], slot,
+                   stored_log_prob(codebook(order), log_prob));
     }
   }
 }

@@ -8,11 +8,8 @@
 // bytes an n-gram with what sorting needs. The bytes of the tables follow from the order in which n-grams
 // come, not from the number of threads.
 //
-// An n-gram of order k costs k - 2 look-ups, which are under way side by side. Then n-grams are dealt to
-// pieces of the table that fit a cache, key and values together: in arrays of their own each would be fetched
-// from memory by itself.
+// An n-gram of order k costs k - 2 look-ups, which are under way side by side, and its place in the table.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,17 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "lm/gram_filling.h"
 #include "lm/gram_table.h"
 #include "lm/ngram_sink.h"
 #include "lm/pages.h"
 
 namespace semproj::lm {
-
-// What 8 bits stand for: of log_probs, then of back-offs, whose first is -0 and whose second is 0. Rising
-// from the first and from the third on.
-struct Codebook {
-  std::array<float, 256> log_probs, backoffs;
-};
 
 struct BuilderOptions {
   int n_threads = 1;
@@ -94,6 +86,9 @@ class NGramBuilder : public NGramSink {
   int backoff_bits(int order) const {
     if (order == max_order()) return 0;
     return options_.codebooks.empty() ? 32 : 8;
+  }
+  const Codebook* codebook(int order) const {
+    return options_.codebooks.empty() ? nullptr : &options_.codebooks[static_cast<size_t>(order) - 2];
   }
   bool in_turn() const { return options_.memory > 0; }
   void reserve(int order);

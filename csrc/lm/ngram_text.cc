@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "core/parallel.h"
+#include "lm/quoted.h"
 #include "lm/white_space.h"
-#include "text/unicode.h"
 #include "text/vocabulary.h"
 
 namespace semproj::lm {
@@ -21,33 +21,6 @@ constexpr int kHistory = kMaxOrder - 1;
 
 bool is_marker(uint32_t id) {
   return id == kBegin || id == kEndInText;
-}
-
-// For a message: what is not ASCII as numbers, and not all of a long word.
-std::string readable(std::string_view word) {
-  constexpr size_t kMost = 40;
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : word.substr(0, kMost)) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (byte > 0x20 && byte < 0x7F) {
-      text += c;
-    } else {
-      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return text;
-}
-
-void check_utf8(std::string_view word) {
-  const auto* p = reinterpret_cast<const uint8_t*>(word.data());
-  const uint8_t* const end = p + word.size();
-  uint32_t code = 0;
-  while (p < end) {
-    const int length = text::decode_utf8(p, end, &code);
-    if (length == 0) throw CorpusError("sentences: not valid UTF-8: " + readable(word));
-    p += length;
-  }
 }
 
 }  // namespace
@@ -207,9 +180,8 @@ void NGramText::refuse_marker(const std::vector<Part>& parts, size_t at) const {
     ++word;
     if (id == kEnd) ++sentence, word = 0;
   }
-  throw CorpusError("sentence " + std::to_string(sentence) + ", word " + std::to_string(word) +
-                    ": expected text, got " + found +
-                    ", which the model adds by itself; markers=\"unknown\" takes it as an unknown word");
+  throw CorpusError("sentences[" + std::to_string(sentence) + "], word " + std::to_string(word) +
+                    ": expected text, got " + found + ", which the model adds by itself");
 }
 
 ChosenWords NGramText::choose(const WordChoice& choice) {
@@ -220,6 +192,7 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
     counts.resize(static_cast<size_t>(all.size()));
   }
   int64_t unknown = 0;
+  Patience patience;
   std::vector<std::vector<uint32_t>> joined(workers_.size());
   for (size_t w = 0; w < workers_.size(); ++w) {
     if (!workers_[w]) continue;
@@ -228,6 +201,8 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
     for (uint32_t id = 0; id < kFirstFree; ++id) unknown += id == kEnd ? 0 : worker.counts[id];
     for (size_t id = kFirstFree; id < worker.counts.size(); ++id) {
       const std::string_view word = worker.table.term(static_cast<int64_t>(id));
+      if (!is_utf8(word)) throw CorpusError("sentences: not valid UTF-8: " + quoted(word));
+      patience.spend(64);
       const int64_t found = choice.given != nullptr ? all.find(word) : all.insert(word);
       joined[w][id] = static_cast<uint32_t>(found + 1);
       if (found < 0) {
@@ -237,7 +212,6 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
       if (static_cast<size_t>(found) == counts.size()) counts.push_back(0);
       counts[static_cast<size_t>(found)] += worker.counts[id];
     }
-    if (w % 2 == 0) check_interrupt();
     workers_[w].reset();
   }
   text::Selection selection{};
@@ -257,7 +231,6 @@ ChosenWords NGramText::choose(const WordChoice& choice) {
   add("</s>", n_sentences_);
   std::vector<uint32_t> number(counts.size() + 1, kUnknown);  // of each of `all`, plus one
   for (const uint32_t id : ranked) {
-    check_utf8(all.term(id));
     number[id + 1] = static_cast<uint32_t>(words.size());
     add(all.term(id), counts[id]);
   }

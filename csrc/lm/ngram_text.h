@@ -19,7 +19,7 @@
 
 namespace semproj::lm {
 
-// What a text must not have; the message says where.
+// What a text must not have; the message says where, and calls the text `sentences`.
 class CorpusError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;

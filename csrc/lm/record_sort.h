@@ -59,7 +59,7 @@ class RecordSorter {
     parallel_for(n_tasks, n_threads_, [&](int64_t task, int) {
       const Block block = block_at(n, grain, task);
       int64_t* const mine = places.data() + task * n_buckets;
-      for (int64_t i = block.begin; i < block.end; ++i) to[mine[bucket_of(from[i], low)]++] = from[i];
+      in_stretches(block.begin, block.end, [&](int64_t i) { to[mine[bucket_of(from[i], low)]++] = from[i]; });
     });
     parallel_for(n_buckets, n_threads_, [&](int64_t b, int) {
       sort_bucket(to + starts[b], from + starts[b], starts[b + 1] - starts[b], false, true);
@@ -84,17 +84,16 @@ class RecordSorter {
     }
     auto difference = records[0].key;
     for (uint64_t& word : difference.words) word = 0;
-    for (int64_t i = 1; i < n; ++i) {
+    in_stretches(1, n, [&](int64_t i) {
       for (size_t w = 0; w < std::size(difference.words); ++w) {
         difference.words[w] |= records[i].key.words[w] ^ records[0].key.words[w];
       }
-    }
+    });
     const int top = 64 * static_cast<int>(std::size(difference.words)) - difference.leading_zeros();
     if (top <= range_.low) {
       if (in_other) std::copy_n(records, n, other);
       return;
     }
-    if (n > kInCache) check_interrupt();
     if (n > kInCache && divisible) {
       deal(records, other, n, (top - 1) / range_.word_bits * range_.word_bits, in_other);
     } else {
@@ -105,10 +104,10 @@ class RecordSorter {
   // By the word at `low`, above which all keys agree.
   void deal(Record* records, Record* other, int64_t n, int low, bool in_other) const {
     std::vector<int64_t> places(static_cast<size_t>(buckets_.size()) + 1, 0);
-    for (int64_t i = 0; i < n; ++i) ++places[bucket_of(records[i], low) + 1];
+    in_stretches(0, n, [&](int64_t i) { ++places[bucket_of(records[i], low) + 1]; });
     for (int b = 0; b < buckets_.size(); ++b) places[b + 1] += places[b];
     const std::vector<int64_t> starts = places;
-    for (int64_t i = 0; i < n; ++i) other[places[bucket_of(records[i], low)]++] = records[i];
+    in_stretches(0, n, [&](int64_t i) { other[places[bucket_of(records[i], low)]++] = records[i]; });
     for (int b = 0; b < buckets_.size(); ++b) {
       const int64_t count = starts[b + 1] - starts[b];
       if (count == 0) continue;
@@ -127,12 +126,11 @@ class RecordSorter {
     for (int low = range_.low; low < top; low += width) {
       const uint32_t mask = (1u << std::min(width, top - low)) - 1;
       if (difference.bits(low, mask) == 0) continue;
-      if (n > kInCache) check_interrupt();
       std::fill_n(counts, mask + 1, 0u);
-      for (int64_t i = 0; i < n; ++i) ++counts[from[i].key.bits(low, mask)];
+      in_stretches(0, n, [&](int64_t i) { ++counts[from[i].key.bits(low, mask)]; });
       uint32_t total = 0;
       for (uint32_t d = 0; d <= mask; ++d) total += std::exchange(counts[d], total);
-      for (int64_t i = 0; i < n; ++i) to[counts[from[i].key.bits(low, mask)]++] = from[i];
+      in_stretches(0, n, [&](int64_t i) { to[counts[from[i].key.bits(low, mask)]++] = from[i]; });
       std::swap(from, to);
     }
     Record* const wanted = in_other ? other : records;

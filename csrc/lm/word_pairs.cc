@@ -16,20 +16,23 @@ void for_each_pair(std::span<const int64_t> starts, std::span<const int32_t> ids
                    const Visit& visit) {
   Patience patience;
   for (size_t s = 0; s + 1 < starts.size(); ++s) {
-    const int64_t begin = starts[s], end = starts[s + 1];
     int32_t last = boundary;
-    for (int64_t i = begin; i < end; ++i) {
+    in_stretches(starts[s], starts[s + 1], [&](int64_t i) {
       visit(last, ids[static_cast<size_t>(i)]);
       last = ids[static_cast<size_t>(i)];
-    }
+    });
     visit(last, boundary);
-    patience.spend(4 * (end - begin + 1));
+    patience.spend(4 * (starts[s + 1] - starts[s] + 1));
   }
 }
 
 // Equal neighbors of one row become one, with their number.
 int64_t count_equal(int32_t* words, int32_t* counts, int64_t n) {
-  std::sort(words, words + n);
+  Patience patience;
+  std::sort(words, words + n, [&](int32_t a, int32_t b) {
+    patience.spend(2);
+    return a < b;
+  });
   int64_t kept = 0;
   for (int64_t i = 0, next = 0; i < n; i = next) {
     while (next < n && words[next] == words[i]) ++next;
@@ -50,11 +53,11 @@ Neighbors transposed(const Neighbors& rows) {
   std::vector<int64_t> next(found.starts.begin(), found.starts.end() - 1);
   Patience patience;
   for (size_t row = 0; row < n_words; ++row) {
-    for (int64_t i = rows.starts[row]; i < rows.starts[row + 1]; ++i) {
+    in_stretches(rows.starts[row], rows.starts[row + 1], [&](int64_t i) {
       const auto at = static_cast<size_t>(next[static_cast<size_t>(rows.words[static_cast<size_t>(i)])]++);
       found.words[at] = static_cast<int32_t>(row);
       found.counts[at] = rows.counts[static_cast<size_t>(i)];
-    }
+    });
     patience.spend(4 * (rows.starts[row + 1] - rows.starts[row]));
   }
   return found;
@@ -86,7 +89,9 @@ WordPairs count_word_pairs(std::span<const int64_t> starts, std::span<const int3
   for (const int64_t size : sizes) after.starts.push_back(after.starts.back() + size);
   after.words.resize(static_cast<size_t>(after.starts.back()));
   after.counts.resize(after.words.size());
+  Patience patience;
   for (size_t w = 0; w < sizes.size(); ++w) {
+    patience.spend(sizes[w]);
     std::copy_n(words.begin() + bounds[w], sizes[w], after.words.begin() + after.starts[w]);
     std::copy_n(counts.begin() + bounds[w], sizes[w], after.counts.begin() + after.starts[w]);
   }

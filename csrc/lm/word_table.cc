@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "lm/quoted.h"
+
 namespace semproj::lm {
 namespace {
 
@@ -83,7 +85,7 @@ uint32_t WordTable::find(const WordKey& key, const char* p, int64_t length) cons
 }
 
 DuplicateWord::DuplicateWord(std::string_view word, uint32_t second)
-    : std::invalid_argument("words: '" + std::string(word) + "' comes twice"), id(second) {}
+    : std::invalid_argument("words: " + quoted(word) + " comes twice"), id(second) {}
 
 WordSlots make_word_slots(const char* bytes, const int64_t* offsets, int64_t n_words) {
   const auto n_slots = std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(2, 2 * n_words)));

@@ -20,6 +20,15 @@ constexpr double kTaskCells = 512;     // of a task of words, which are a few do
 constexpr int64_t kPairs = 1 << 12;    // of a task of single cells
 constexpr uint32_t kWordDraws = 0;     // the last part of a counter: what a random number is for
 
+// Rows of `stride` elements by a factor each.
+template <class T>
+void scale_rows(const T* factors, int64_t n, int64_t stride, T* __restrict__ rows) {
+  for (int64_t c = 0; c < n; ++c, rows += stride) {
+    const T factor = factors[c];
+    for (int64_t i = 0; i < stride; ++i) rows[i] *= factor;
+  }
+}
+
 // G and s of a list, in double, `stride` apart; the upper triangle of G. Rows that are padded have room for
 // the cell's value behind the vector: s is then a column of their Gram matrix, and costs nothing.
 template <class T>
@@ -33,7 +42,8 @@ class ListSums {
         block_(aligned_array<T>(static_cast<size_t>(kSummedCells * stride))),
         partial_(aligned_array<T>(static_cast<size_t>(stride))),
         gram_(aligned_array<double>(static_cast<size_t>(stride * stride))),
-        sum_(static_cast<size_t>(stride)) {}
+        sum_(static_cast<size_t>(stride)),
+        weighted_(static_cast<size_t>(kSummedCells)) {}
 
   // Over cells [begin, end) of the lists.
   void add_up(const WordLists<T>& lists, int64_t begin, int64_t end) {
@@ -45,10 +55,16 @@ class ListSums {
       if (d_ < stride_) {
         for (int64_t c = 0; c < n; ++c) block_[c * stride_ + d_] = lists.values[at + c];
       }
+      if (lists.roots != nullptr) scale_rows(lists.roots + at, n, stride_, block_.get());
       tables_.rows.column_gram(block_.get(), n, stride_, d_, 1.0, gram_.get());
       patience_.spend(n * stride_ * stride_ / 16);
       if (d_ < stride_) continue;
-      tables_.rows.combine(lists.values + at, block_.get(), n, stride_, partial_.get());
+      const T* values = lists.values + at;
+      if (lists.roots != nullptr) {
+        for (int64_t c = 0; c < n; ++c) weighted_[c] = lists.roots[at + c] * values[c];
+        values = weighted_.data();
+      }
+      tables_.rows.combine(values, block_.get(), n, stride_, partial_.get());
       for (int64_t i = 0; i < d_; ++i) sum_[i] += static_cast<double>(partial_[i]);
     }
     if (d_ < stride_) {
@@ -67,6 +83,7 @@ class ListSums {
   AlignedArray<T> block_, partial_;
   AlignedArray<double> gram_;
   std::vector<double> sum_;
+  std::vector<T> weighted_;
   Patience patience_;
 };
 
@@ -221,7 +238,7 @@ void list_grams(const MatrixView<const T>& vectors, const WordLists<T>& lists, i
 
 template <class T>
 void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const int32_t* cols, const T* values,
-               int64_t n, double* gram, double* sum, int n_threads, Isa isa) {
+               const T* roots, int64_t n, double* gram, double* sum, int n_threads, Isa isa) {
   constexpr int64_t kParts = 16;  // summed one by one, so that the sum does not depend on threads
   const int64_t d = vectors.cols, stride = vectors.stride;
   const simd::DenseTable<T>& tables = dense_table<T>(isa);
@@ -229,7 +246,7 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
   std::vector<double> sums(static_cast<size_t>(kParts * stride), 0.0);
   parallel_for(kParts, n_threads, [&](int64_t part, int) {
     const AlignedArray<T> block = aligned_array<T>(static_cast<size_t>(kSummedCells * stride));
-    std::vector<T> partial(static_cast<size_t>(stride));
+    std::vector<T> partial(static_cast<size_t>(stride)), weighted(static_cast<size_t>(kSummedCells));
     const int64_t begin = n * part / kParts, end = n * (part + 1) / kParts;
     for (int64_t at = begin; at < end; at += kSummedCells) {
       const int64_t here = std::min(kSummedCells, end - at);
@@ -239,10 +256,14 @@ void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const in
         for (int64_t i = 0; i < stride; ++i) into[i] = left[i] * right[i];
         if (d < stride) into[d] = values[at + c];  // as in ListSums
       }
+      if (roots != nullptr) scale_rows(roots + at, here, stride, block.get());
       tables.rows.column_gram(block.get(), here, stride, d, 1.0, grams.data() + part * stride * stride);
       check_interrupt();
       if (d < stride) continue;
-      tables.rows.combine(values + at, block.get(), here, stride, partial.data());
+      for (int64_t c = 0; c < here; ++c) {
+        weighted[c] = roots != nullptr ? roots[at + c] * values[at + c] : values[at + c];
+      }
+      tables.rows.combine(weighted.data(), block.get(), here, stride, partial.data());
       for (int64_t i = 0; i < d; ++i) sums[part * stride + i] += static_cast<double>(partial[i]);
     }
     if (d < stride) {
@@ -277,8 +298,8 @@ void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& r
 
 template <class T>
 Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
-                        const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
-                        Isa isa) {
+                        const int32_t* rows, const int32_t* cols, const T* values, const T* roots, int64_t n,
+                        int n_threads, Isa isa) {
   const simd::DenseTable<T>& tables = dense_table<T>(isa);
   std::vector<Residuals> parts(static_cast<size_t>(block_count(n, kPairs)));  // added in their order
   parallel_for(block_count(n, kPairs), n_threads, [&](int64_t task, int) {
@@ -288,7 +309,8 @@ Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const 
       T product;
       tables.rows.products(left.row(rows[c]), 1, left.cols, right.row(cols[c]), &product);
       const auto residual = static_cast<double>(values[c] - product);
-      here.squares += residual * residual, here.sizes += std::abs(residual);
+      const double weighted = roots != nullptr ? static_cast<double>(roots[c]) * residual : residual;
+      here.squares += weighted * weighted, here.sizes += std::abs(residual);
     }
     parts[static_cast<size_t>(task)] = here;
   });
@@ -302,12 +324,12 @@ Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const 
                               const int32_t*, const int64_t*, int64_t, const Draw&);                       \
   template void list_grams(const MatrixView<const T>&, const WordLists<T>&, int64_t, int64_t,              \
                            const MatrixView<double>&, const MatrixView<double>&, int, Isa);                \
-  template void cell_sums(const MatrixView<const T>&, const int32_t*, const int32_t*, const T*, int64_t,   \
-                          double*, double*, int, Isa);                                                     \
+  template void cell_sums(const MatrixView<const T>&, const int32_t*, const int32_t*, const T*, const T*,  \
+                          int64_t, double*, double*, int, Isa);                                            \
   template void pair_products(const MatrixView<const T>&, const MatrixView<const T>&, const int32_t*,      \
                               const int32_t*, int64_t, T*, int, Isa);                                      \
   template Residuals residual_sums(const MatrixView<const T>&, const MatrixView<const T>&, const int32_t*, \
-                                   const int32_t*, const T*, int64_t, int, Isa);
+                                   const int32_t*, const T*, const T*, int64_t, int, Isa);
 SEMPROJ_INSTANTIATE(float)
 SEMPROJ_INSTANTIATE(double)
 #undef SEMPROJ_INSTANTIATE

@@ -5,7 +5,10 @@
 // symmetric slice (Zhang and others 2014, section 3). A word is drawn from equation 4,
 //
 //   V_i ~ N(m, C^-1),  C = Lambda + alpha sum_k M_k G_ik M_k',  C m = Lambda mu + alpha sum_k M_k s_ik
-//   G_ik = sum of V_j V_j',  s_ik = sum of R_ij V_j         over the cells of i in slice k
+//   G_ik = sum of w V_j V_j',  s_ik = sum of w R_ij V_j     over the cells of i in slice k
+//
+// with alpha w the precision of a cell: w is 1, or what a user's function said. Kernels are given the roots
+// of all w, by which a cell's vector and its value are multiplied as they are gathered.
 //
 // so that M_k is applied once a word, not once a cell. Words of a class share no cell and are drawn in
 // parallel; classes come one after the other: an exact Gibbs chain. With C = U'U, V_i = U^-1 (U'^-1 (C m) +
@@ -30,6 +33,7 @@ struct WordLists {
   const int32_t* words;
   const T* values;
   int64_t n_lists;
+  const T* roots = nullptr;  // of the weights of the cells; none: all are 1
 };
 
 // What all words' conditionals share.
@@ -61,10 +65,10 @@ template <class T>
 void list_grams(const MatrixView<const T>& vectors, const WordLists<T>& lists, int64_t list, int64_t begin,
                 const MatrixView<double>& grams, const MatrixView<double>& sums, int n_threads, Isa isa);
 
-// gram (D x D) = sum of X X', sum (D) = sum of R X, over cells with X = V_i V_j, element by element.
+// gram (D x D) = sum of w X X', sum (D) = sum of w R X, over cells with X = V_i V_j, element by element.
 template <class T>
 void cell_sums(const MatrixView<const T>& vectors, const int32_t* rows, const int32_t* cols, const T* values,
-               int64_t n, double* gram, double* sum, int n_threads, Isa isa);
+               const T* roots, int64_t n, double* gram, double* sum, int n_threads, Isa isa);
 
 // out[c] = left[rows[c]] . right[cols[c]]
 template <class T>
@@ -72,13 +76,13 @@ void pair_products(const MatrixView<const T>& left, const MatrixView<const T>& r
                    const int32_t* cols, int64_t n, T* out, int n_threads, Isa isa);
 
 struct Residuals {
-  double squares, sizes;  // sums
+  double squares, sizes;  // sums, that of squares weighted by w
 };
 
 // Of values minus pair_products.
 template <class T>
 Residuals residual_sums(const MatrixView<const T>& left, const MatrixView<const T>& right,
-                        const int32_t* rows, const int32_t* cols, const T* values, int64_t n, int n_threads,
-                        Isa isa);
+                        const int32_t* rows, const int32_t* cols, const T* values, const T* roots, int64_t n,
+                        int n_threads, Isa isa);
 
 }  // namespace semproj

@@ -24,22 +24,28 @@ NeighborLists<T> neighbor_lists(const std::vector<Cells<T>>& slices, int64_t n_w
         for (int64_t c = 0; c < slice.n; ++c) {
           patience.spend(4);
           const int64_t i = slice.rows[c], j = slice.cols[c];
-          if (i >= begin && i < end) visit(i * n_lists + slice.row_list, j, slice.values[c]);
-          if (j >= begin && j < end) visit(j * n_lists + slice.col_list, i, slice.values[c]);
+          if (i >= begin && i < end) visit(i * n_lists + slice.row_list, j, slice, c);
+          if (j >= begin && j < end) visit(j * n_lists + slice.col_list, i, slice, c);
         }
       }
     });
   };
-  for_each([&](int64_t list, int64_t, T) { ++found.indptr[static_cast<size_t>(list) + 1]; });
+  for_each([&](int64_t list, int64_t, const Cells<T>&, int64_t) {
+    ++found.indptr[static_cast<size_t>(list) + 1];
+  });
   std::partial_sum(found.indptr.begin(), found.indptr.end(), found.indptr.begin());
   const auto total = static_cast<size_t>(found.indptr.back());
   found.words.resize(total);
   found.values.resize(total);
+  if (std::ranges::any_of(slices, [](const Cells<T>& slice) { return slice.roots != nullptr; })) {
+    found.roots.resize(total, T{1});
+  }
   std::vector<int64_t> next(found.indptr.begin(), found.indptr.end() - 1);
-  for_each([&](int64_t list, int64_t word, T value) {
+  for_each([&](int64_t list, int64_t word, const Cells<T>& slice, int64_t c) {
     const auto at = static_cast<size_t>(next[static_cast<size_t>(list)]++);
     found.words[at] = static_cast<int32_t>(word);
-    found.values[at] = value;
+    found.values[at] = slice.values[c];
+    if (slice.roots != nullptr) found.roots[at] = slice.roots[c];
   });
   return found;
 }

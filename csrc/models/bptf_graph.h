@@ -20,6 +20,7 @@ struct Cells {
   const T* values;
   int64_t n;
   int64_t row_list, col_list;  // the same: a symmetric slice
+  const T* roots = nullptr;    // of the precisions of the cells, over alpha; none: all are 1
 };
 
 // Neighbours of each word in each list, in the order of the cells: list l of word i is
@@ -29,6 +30,7 @@ struct NeighborLists {
   std::vector<int64_t> indptr;
   std::vector<int32_t> words;
   std::vector<T> values;
+  std::vector<T> roots;  // empty if no slice has any
 };
 
 // Words must be in range.

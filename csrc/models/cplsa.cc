@@ -37,12 +37,13 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
   struct Sums {
     double likelihood = 0, logs = 0;
   };
-  std::vector<Sums> sums(static_cast<size_t>(documents.n_rows / 2));  // added in the order of pairs
-  std::atomic<int64_t> evaluations{0};
+  std::vector<Sums> sums(static_cast<size_t>(documents.n_rows / 2));    // added in the order of pairs
+  std::atomic<int64_t> evaluations{0}, first_failed{documents.n_rows};  // no pair from there on is needed
+  std::vector<FailedCall> failures(coupling.prox != nullptr ? sums.size() : 0);
   std::vector<std::unique_ptr<PairProjector>> workers(static_cast<size_t>(n_threads));
   const auto task = [&](int64_t begin, int64_t end, int worker, float* used, float* ratios) {
     PairProjector& mine = projector(workers, worker, words, words, coupling, true, isa);
-    for (int64_t d = begin; d < end; d += 2) {
+    for (int64_t d = begin; d < end && d / 2 < first_failed; d += 2) {
       Sums& here = sums[static_cast<size_t>(d / 2)];
       for (int side = 0; side < 2; ++side) {
         std::copy_n(theta.row(d + side), n_topics, mine.theta(side));
@@ -54,6 +55,13 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
           mine.project(tokens_of(documents, d), tokens_of(documents, d + 1), ratios + offset,
                        ratios + offset + documents.indptr[d + 1] - documents.indptr[d]);
       here.likelihood = found.log_likelihood;
+      if (mine.failure().failed) {
+        failures[static_cast<size_t>(d / 2)] = mine.failure();
+        int64_t known = first_failed;
+        while (d / 2 < known && !first_failed.compare_exchange_weak(known, d / 2)) {
+        }
+        return;
+      }
       reports.gaps[d / 2] = found.gap;
       reports.converged[d / 2] = found.converged;
       evaluations += found.evaluations;
@@ -67,6 +75,10 @@ CoupledSweep cplsa_sweep(TopicCorpus& corpus, TopicWords& words, const MatrixVie
     }
   };
   const double word_logs = corpus.sweep(words, beta, 1.0, update, n_threads, isa, task);
+  if (first_failed < documents.n_rows) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    return {none, none, evaluations, first_failed, failures[static_cast<size_t>(first_failed.load())]};
+  }
   Sums all;
   for (const Sums& each : sums) all.likelihood += each.likelihood, all.logs += each.logs;
   return {all.likelihood, (alpha - 1) * all.logs + (beta - 1) * word_logs, evaluations};

@@ -40,23 +40,41 @@ constexpr double kLargestTilt = 20;  // nats that a token's topic is moved by: m
 constexpr double kLargestLambda = 1e38;   // float32 has room for the sum of two
 constexpr float kLargestProduct = 1e37f;  // of a token's ratio and a tilted mixture, which words add up
 
+// out = a user's proximal map of n topics, see cplsa_prox.h; not 0 if it raised.
+using ProximalFunction = int32_t (*)(const double* duals, const double* couplings, const double* steps,
+                                     double* out, int64_t n);
+
 struct Coupling {
   double weight;  // may be infinite
   bool l2;
   double tol;
   int64_t max_evaluations;
+  ProximalFunction prox = nullptr;  // of another penalty than the norms
+  double slack_tol = 0;             // of its slack, see cplsa_prox.h
+
+  // Fractions are made equal.
+  bool equal() const { return prox == nullptr && std::isinf(weight); }
 
   // Of a pair that is done.
   double allowed_gap(double tokens) const {
     constexpr double kFractionRounding = 5e-7;  // of ||f1 - f2||
-    return std::isinf(weight) ? tol : tol * tokens + kFractionRounding * weight;
+    if (equal()) return tol;
+    return tol * tokens + (std::isinf(weight) ? 0.0 : kFractionRounding * weight);
   }
+};
+
+// What a user's function was given when it raised, or what it returned was not finite.
+struct FailedCall {
+  bool failed = false, raised = false;
+  double dual = 0, coupling = 0, step = 0;
 };
 
 struct CoupledSweep {
   double log_likelihood;  // regularised
   double log_prior;
   int64_t evaluations;
+  int64_t failed_pair = -1;  // the first whose call failed: nothing of the sweep is of use
+  FailedCall failure{};
 };
 
 // One of each for a pair.

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "kernels/simd/rows.h"
-#include "models/cplsa_newton.h"
+#include "models/cplsa_descent.h"
 
 namespace semproj {
 
+constexpr float kLeastFraction = 1e-20f;  // below it, topics are alike
+
+// Its steps are in cplsa_steps.cc.
 class PairProjector {
  public:
   // With `posteriors`, a pair is done only if float32 has room for the posteriors of its tokens.
@@ -32,6 +35,8 @@ class PairProjector {
   bool update_tilted(int side, float prior) { return sides_[side].pass.update(tilted(side), prior); }
 
   const simd::TopicTable& table() const { return table_; }
+  // The call of a user's function that went wrong in the last pair.
+  const FailedCall& failure() const { return prox_.failure(); }
 
  private:
   static constexpr int64_t kRemembered = 6;
@@ -55,12 +60,14 @@ class PairProjector {
   struct Evaluation {
     double value;  // h
     double gap;
+    double slack = 0, missing = 0;
   };
 
   Evaluation evaluate(const float* multipliers, bool first = false);
   void evaluate_sides(const float* multipliers, bool squares, TokenSums (&sums)[2]);
   bool has_all(const TokenSums (&sums)[2]) const;
-  PairOutcome project_by_newton(int64_t evaluations);
+  template <class Solver>
+  PairOutcome project_in_double(std::unique_ptr<Solver>& solver, int64_t evaluations);
   bool words_can_add() const;
   // The fractions of where we are, kept while a candidate is evaluated.
   void exchange_fractions();
@@ -74,14 +81,17 @@ class PairProjector {
   }
   // The coupling of this pair, as far as float32 can follow it; 0 with an empty side.
   double followed_coupling() const {
-    const double shorter = std::min(sides_[0].mass, sides_[1].mass);
-    return std::min({coupling_.weight, kLargestTilt * shorter, kLargestLambda});
+    const double furthest = kLargestTilt * std::min(sides_[0].mass, sides_[1].mass);
+    return std::min({prox_ ? furthest : coupling_.weight, furthest, kLargestLambda});
   }
+  double allowed() const { return coupling_.allowed_gap(sides_[0].mass + sides_[1].mass); }
   bool one_is_empty() const { return !(sides_[0].mass > 0 && sides_[1].mass > 0); }
-  double missing() const;
+  double missing(const Evaluation& at) const;
+  double regularised(const Evaluation& at);
 
   // step_ = the next lambda from the fractions of the last evaluation.
   void plain_step();
+  ProximalStep proximal_step(const float* multipliers);
   void step_in_ball();
   // candidate_ = Anderson's combination of this step and those before; false when there is nothing to
   // combine.
@@ -90,6 +100,7 @@ class PairProjector {
   void cut_to_constraint(float* multipliers) const;
 
   Coupling coupling_;
+  ProximalMap prox_;
   bool posteriors_;
   double weight_ = 0;  // followed_coupling()
   std::array<const TopicWords*, 2> words_;
@@ -98,7 +109,7 @@ class PairProjector {
   int64_t n_topics_, stride_;
   std::array<Side, 2> sides_;
   AlignedArray<float> multipliers_, step_, candidate_, weights_, residual_, last_step_;
-  AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_;
+  AlignedArray<float> gradient_, curvature_, free_, sharpness_, scales_, nothing_, moves_;
   AlignedArray<float> residual_changes_, step_changes_;  // kRemembered rows each
   int64_t n_remembered_ = 0, n_steps_ = 0;
   bool evaluated_ = false;  // this pair, so that its rows may be in cache
@@ -107,6 +118,7 @@ class PairProjector {
   bool lost_tokens_ = false;            // by tilting
   double stiffness_ = 1;                // of the quadratic of step_in_ball
   std::unique_ptr<PairNewton> newton_;  // made when a pair needs it
+  std::unique_ptr<PairDescent> descent_;
 };
 
 }  // namespace semproj

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core
 from ._common.aligned_topics import AlignedTopicModel, words_of_views
 from ._common.fitting import Progress, State, Sweeps, fit_by_sweeps
+from ._common.functions import fingerprint
 from ._common.layouts import check_numbers, layouts, numbers
 from ._common.resources import resolve_threads
 from ._common.topic_sweeps import (
@@ -60,6 +61,11 @@ class CPLSA(AlignedTopicModel):
         infinity makes the fractions equal. A small one lets each language have topics of its own. Infinity
         moves tokens against odds of e^40 and no more; a pair that would need more is reported as not converged.
     norm : {"l1", "l2"}, default "l1"
+    prox : callable or None
+        Another penalty W of ``f1 - f2`` than a norm, topic by topic, by the proximal map of its conjugate W*:
+        ``prox(dual, coupling, step)`` is the x at which ``step * W*(x) + (x - dual)**2 / 2`` is least. That of the
+        l1 norm clips `dual` to +-coupling, which has no other meaning then; `norm` has none. W is 0 somewhere, and
+        nowhere below. A function of numbers, compiled by Numba: see docs/functions.md.
     projection_tol : float, above 0, or None
         A projection is done when it is within this many nats for each token of the best, or within 5e-7 of the
         coupling; with an infinite coupling, when no fractions of topics differ by more than this. None: 2e-6, and
@@ -80,7 +86,8 @@ checkpoint_every, callback, random_state, n_threads, progress
         The dual variables of each pair's projection. Saved on request only.
     gaps_ : float64 array of shape (n_documents,)
         How far each pair's projection is from the best, at most, in nats; with an infinite coupling, the largest
-        difference of two fractions. A pair with an empty side is not coupled.
+        difference of two fractions. With `prox`, twice what is missing to second order. A pair with an empty side
+        is not coupled.
     converged_ : bool array of shape (n_documents,)
         Whether each pair's projection, by the fitted parameters, reached its tolerance. Saved on request only.
     projection_ : list of dict
@@ -119,6 +126,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         converged_="u1 pairs ?",
     )
     _scalars = numbers(AlignedTopicModel._scalars, projection_=list)
+    _functions = ("prox",)
 
     def __init__(
         self,
@@ -126,6 +134,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         *,
         coupling: float = np.inf,
         norm: str = "l1",
+        prox: Callable[[float, float, float], float] | None = None,
         projection_tol: float | None = None,
         max_projection_iter: int = 100,
         vocabulary: str = "shared",
@@ -144,7 +153,7 @@ checkpoint_every, callback, random_state, n_threads, progress
         progress: bool = False,
     ) -> None:
         self.n_components, self.vocabulary = n_components, vocabulary
-        self.coupling, self.norm = coupling, norm
+        self.coupling, self.norm, self.prox = coupling, norm, prox
         self.projection_tol, self.max_projection_iter = projection_tol, max_projection_iter
         self.alpha, self.beta, self.init, self.random_state = alpha, beta, init, random_state
         self.token_weight = token_weight
@@ -240,6 +249,10 @@ checkpoint_every, callback, random_state, n_threads, progress
         super()._check_parameters()
         check_coupling(self.coupling)
         check_choice(self.norm, "norm", ("l1", "l2"))
+        if self.prox is not None:
+            from .jit.proximal import check_prox
+
+            check_prox(self.prox)
         if self.projection_tol is not None:
             check_positive(self.projection_tol, "projection_tol")
         check_integer(self.max_projection_iter, "max_projection_iter", low=1)
@@ -274,7 +287,9 @@ class _CoupledSweeps(Sweeps):
 
     def identity(self) -> dict[str, Any]:
         own = ("coupling", "norm", "projection_tol", "max_projection_iter")
-        return topic_identity(self._model, self._documents, *own)
+        prox = self._model.prox
+        of_function = {} if prox is None else {"prox": fingerprint(prox)}
+        return {**topic_identity(self._model, self._documents, *own), **of_function}
 
     def memory(self) -> int:
         return topic_memory(self._model, self._documents)
@@ -313,7 +328,7 @@ class _CoupledSweeps(Sweeps):
         """Projections of the fitted parameters: those of the last sweep were of the parameters before it."""
         objective, _ = self._sweep(_Pairs.unprojected(self._pairs.theta, self._pairs.multipliers.copy()))
         pairs = self._pairs.copy() if going_on else self._pairs
-        self._sweep(pairs, tol=_final_tol(self._model))
+        self._sweep(pairs, final=True)
         if not going_on:
             del self._corpus  # it has a table of its own
         fitted = {
@@ -326,8 +341,8 @@ class _CoupledSweeps(Sweeps):
         }
         return fitted, objective
 
-    def _sweep(self, pairs: _Pairs, *, tol: float | None = None, update: bool = False) -> tuple[float, int]:
-        return _coupled_sweep(self._model, self._corpus, self._words, pairs, tol=tol, update=update)
+    def _sweep(self, pairs: _Pairs, *, final: bool = False, update: bool = False) -> tuple[float, int]:
+        return _coupled_sweep(self._model, self._corpus, self._words, pairs, final=final, update=update)
 
 
 def _coupled_sweep(
@@ -336,15 +351,18 @@ def _coupled_sweep(
     words: _core.TopicWords,
     pairs: _Pairs,
     *,
-    tol: float | None = None,
+    final: bool = False,
     update: bool = False,
 ) -> tuple[float, int]:
     """One sweep, or a look at all pairs. Returns the objective before it, and the evaluations of all pairs."""
+    callback = _callback(model.prox)  # kept until the sweep is done
     coupling = _core.Coupling(
         weight=float(model.coupling),
-        l2=model.norm == "l2",
-        tol=_sweep_tol(model) if tol is None else tol,
+        l2=model.prox is None and model.norm == "l2",
+        tol=_final_tol(model) if final else _sweep_tol(model),
         max_evaluations=int(model.max_projection_iter),
+        prox=0 if callback is None else callback.address,
+        slack_tol=EQUAL_FRACTIONS if final else _EQUAL_IN_SWEEPS,
     )
     found = _core.cplsa_sweep(
         corpus,
@@ -359,7 +377,20 @@ def _coupled_sweep(
         update,
         resolve_threads(model.n_threads),
     )
+    if model.prox is not None and found.failed_pair >= 0:
+        from .jit.proximal import failed_prox
+
+        raise failed_prox(model.prox, found.failure, found.failed_pair)
     return found.log_likelihood + found.log_prior, found.evaluations
+
+
+def _callback(prox: Any) -> Any:
+    """The function as C++ calls it, if there is one."""
+    if prox is None:
+        return None
+    from .jit.proximal import prox_callback
+
+    return prox_callback(prox)
 
 
 def _checked_reports(reports: Any, name: str) -> list[dict[str, Any]]:
@@ -378,9 +409,14 @@ def _report(gaps: Array, converged: Array) -> dict[str, Any]:
 def _sweep_tol(model: CPLSA) -> float:
     if model.projection_tol is not None:
         return model.projection_tol
-    return _EQUAL_IN_SWEEPS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    return _EQUAL_IN_SWEEPS if _equal(model) else _NATS_PER_TOKEN
+
+
+def _equal(model: CPLSA) -> bool:
+    """Whether fractions of topics are to be made equal."""
+    return model.prox is None and bool(np.isinf(model.coupling))
 
 
 def _final_tol(model: CPLSA) -> float:
-    most = EQUAL_FRACTIONS if np.isinf(model.coupling) else _NATS_PER_TOKEN
+    most = EQUAL_FRACTIONS if _equal(model) else _NATS_PER_TOKEN
     return most if model.projection_tol is None else min(model.projection_tol, most)

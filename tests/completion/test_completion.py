@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 import semproj as sj
 from semproj import SentenceCompleter
 from semproj.completion import PMI, LSASimilarity, NearestSentences, SentenceIndex
+from semproj.completion import _ranking as ranking
 from semproj.completion._ranking import differences, fit_ranknet
 from tests.completion.texts import questions, sentences
 from tests.reference import completion as reference
@@ -41,6 +42,93 @@ def test_weights_are_where_the_loss_is_least():
     found = minimize(lambda w: reference.ranknet_objective(w, inputs, answers, 0.05), np.zeros(3), tol=1e-10)
     assert weights == pytest.approx(found.x, abs=1e-4)
     assert reference.ranknet_objective(weights, inputs, answers, 0.05) <= found.fun + 1e-9
+
+
+def test_inputs_that_tell_nothing_have_no_weight():
+    assert fit_ranknet(np.zeros((4, 3)), 0.1).tolist() == [0, 0, 0]
+
+
+def test_scales_are_those_among_the_options():
+    """What all options of a question have in common says nothing; neither does rounding."""
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(n, 2)) * [3.0, 0.5] for n in (2, 5, 3, 4)]
+    centered = np.concatenate([x - x.mean(axis=0) for x in inputs])
+    shifted = [
+        np.column_stack([x + 1000 * i, np.where(x[:, :1] > 0, 0.3, 0.1 + 0.2)]) for i, x in enumerate(inputs)
+    ]
+    assert ranking.scales_of(shifted) == pytest.approx([*np.sqrt((centered**2).mean(axis=0)), 1.0], rel=1e-9)
+
+
+def test_folds_are_drawn():
+    parts = ranking.folds(23, 5, 1)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(23))
+    assert {len(part) for part in parts} == {4, 5}
+    assert np.concatenate(parts).tolist() != np.concatenate(ranking.folds(23, 5, 2)).tolist()
+    assert np.concatenate(parts).tolist() != list(range(23))
+
+
+def some_inputs(seed, n=31):
+    """Questions of 2 to 5 options. One input tells a little, others nothing, on very different scales."""
+    rng = np.random.default_rng(seed)
+    inputs, answers = [], []
+    for size in rng.integers(2, 6, n):
+        x = rng.normal(size=(size, 4))
+        answers.append(int(rng.integers(size)))
+        x[answers[-1], 0] += 0.7
+        inputs.append(x * rng.choice([0.1, 1.0, 10.0], 4))
+    return inputs, answers
+
+
+def mean_loss(inputs, answers, which, weights):
+    return np.mean(
+        [
+            np.log1p(np.exp((x - inputs[q][answers[q]]) @ weights))
+            for q in which
+            for k, x in enumerate(inputs[q])
+            if k != answers[q]
+        ]
+    )
+
+
+def fitted_ranknet(inputs, answers, which, ridge):
+    return fit_ranknet(differences([inputs[q] for q in which], [answers[q] for q in which]), ridge)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_ridge_has_the_least_loss_of_questions_left_out(seed):
+    """Each question counts alike, though parts are not equal."""
+    inputs, answers = some_inputs(seed)
+    parts = [np.arange(3), np.arange(3, 20), np.arange(20, 31)]
+    ridges = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0]
+    losses = []
+    for ridge in ridges:
+        of_parts = []
+        for part in parts:
+            rest = [q for q in range(31) if q not in part]
+            weights = fitted_ranknet(inputs, answers, rest, ridge)
+            of_parts.append(mean_loss(inputs, answers, part, weights))
+        losses.append(np.average(of_parts, weights=[3, 17, 11]))
+    assert ranking.tuned_ridge(inputs, answers, ridges, parts) == ridges[int(np.argmin(losses))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cross_validation_by_hand(seed):
+    """Of five folds one is measured, the next one chooses the ridge, and three are learnt from."""
+    inputs, answers = some_inputs(seed)
+    ridges = (1e-3, 3e-2, 0.3, 3.0)
+    parts = ranking.folds(31, 5, seed)
+    expected = np.zeros(31, bool)
+    for i in range(5):
+        train = [q for j in (2, 3, 4) for q in parts[(i + j) % 5]]
+        centered = np.concatenate([inputs[q] - inputs[q].mean(axis=0) for q in train])
+        scaled = [x / np.sqrt((centered**2).mean(axis=0)) for x in inputs]
+        candidates = [fitted_ranknet(scaled, answers, train, ridge) for ridge in ridges]
+        losses = [mean_loss(scaled, answers, parts[(i + 1) % 5], weights) for weights in candidates]
+        for q in parts[i]:
+            scores = scaled[q] @ candidates[int(np.argmin(losses))]
+            expected[q] = scores.argmax() == answers[q]
+    found = ranking.cross_validated(inputs, answers, ridges, 5, seed)
+    assert found.tolist() == expected.tolist()
 
 
 def test_a_combination():

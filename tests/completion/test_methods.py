@@ -73,6 +73,22 @@ def test_nearest_sentences(sharpness):
         assert score == pytest.approx(expected, rel=1e-9)
 
 
+def test_words_of_an_option_add_up():
+    method = NearestSentences(min_count=1).fit(TEXT)
+    both, sail, lamp = method.scores(("the ship and a _____ .", ["sail lamp", "sail", "lamp"]))
+    assert 0 not in (sail, lamp)
+    assert both == pytest.approx(sail + lamp, rel=1e-12)
+
+
+def test_words_of_all_sentences_tell_nothing():
+    """Their idf is 0: no sentence is near to a question that has no others."""
+    text = ["the cat drank", "the man read", "the dog drank"]
+    method = NearestSentences(min_count=1).fit(text)
+    assert method.scores(("the _____ the", ["cat", "man"])).tolist() == [0, 0]
+    with_more = method.scores(("the the _____ drank", ["cat", "man"]))
+    assert with_more.tolist() == method.scores(("_____ drank", ["cat", "man"])).tolist()
+
+
 def test_nearest_sentences_do_not_overflow():
     assert np.isfinite(NearestSentences(1e6).fit(TEXT).scores(QUESTION)).all()
 
@@ -134,6 +150,51 @@ def test_reconstruction(fraction, ngrams):
         share = fraction * len(QUESTION.completed(option)) / len(completed)
         expected = reference.reconstruction(WORDS, completed, answer_of(option), fraction=share, ngrams=ngrams)
         assert -score == pytest.approx(expected, rel=1e-7, abs=1e-7)
+
+
+def test_reconstruction_from_repeated_sentences():
+    """Directions that no sentence has are none, however many components there may be."""
+    twice = [*TEXT, *TEXT]
+    method = LSAReconstruction(3.0, min_count=1, max_sentences=1000).fit(twice)
+    for option, score in enumerate(method.scores(QUESTION)):
+        completed = [word for word in QUESTION.completed(option) if word not in ",."]
+        share = 3.0 * len(QUESTION.completed(option)) / len(completed)
+        expected = reference.reconstruction(
+            [*WORDS, *WORDS], completed, answer_of(option), fraction=share, ngrams=1
+        )
+        assert -score == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_reconstruction_of_a_sentence_that_is_there():
+    """Nothing is left of it, and rounding does not make it better than that."""
+    method = LSAReconstruction(9.0, min_count=1).fit(TEXT)
+    left = []
+    for sentence in TEXT:
+        words = sentence.split()
+        left += method.scores((" ".join(["_____", *words[1:]]), [words[0]])).tolist()
+    assert max(left) <= 0
+    assert min(left) > -1e-6
+
+
+def test_reconstruction_takes_sentences_of_all_words_of_an_option():
+    method = LSAReconstruction(0.5, min_count=1).fit(TEXT)
+    asked = "the ship and a _____ was near"
+    one, other = method.scores((asked, ["sail owl", "owl sail"]))
+    assert one == pytest.approx(other, rel=1e-9)
+    related = [sentence for sentence in TEXT if {"sail", "owl"} & set(sentence.split())]
+    only_sail = [sentence for sentence in related if "sail" in sentence.split()]
+    assert 0 < len(only_sail) < len(related)
+
+
+def test_few_sentences_are_taken_at_even_distances():
+    """The first and the last are among them: the last one is the question itself."""
+    text = [*(f"sail a{i} b{i}" for i in range(20)), "sail ship wave"]
+    asked = ("_____ ship wave", ["sail"])
+    for n in (2, 3, 7):
+        (score,) = LSAReconstruction(9.0, min_count=1, max_sentences=n).fit(text).scores(asked)
+        assert score == pytest.approx(0, abs=1e-9)
+    (without,) = LSAReconstruction(9.0, min_count=1).fit([*text[:-1], "ship", "wave"]).scores(asked)
+    assert without < -1
 
 
 def test_few_of_many_sentences():

@@ -1,13 +1,11 @@
-// Lists of neighbours, classes of words, random pairs, and the draw of a word against systems made by hand
-// and by plain loops, for every instruction set.
+// The draw of a word, and sums over cells, against systems made by hand and by plain loops, for every
+// instruction set.
 
 #include "models/bptf.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -44,7 +42,7 @@ struct Vectors {
 template <class T>
 struct Band {
   std::vector<int32_t> rows, cols;
-  std::vector<T> values;
+  std::vector<T> values, roots;
 
   Band(int64_t n_words, int64_t reach, uint64_t seed) {
     for (int64_t i = 0; i < n_words; ++i) {
@@ -52,17 +50,25 @@ struct Band {
         rows.push_back(static_cast<int32_t>(i));
         cols.push_back(static_cast<int32_t>(j));
         values.push_back(static_cast<T>(normal(seed, i * n_words + j)));
+        roots.push_back(static_cast<T>(0.3 + std::abs(normal(seed + 100, i * n_words + j))));
       }
     }
   }
-  Cells<T> cells(int64_t row_list, int64_t col_list) const {
-    return {rows.data(), cols.data(), values.data(), static_cast<int64_t>(rows.size()), row_list, col_list};
+  Cells<T> cells(int64_t row_list, int64_t col_list, bool weighted = false) const {
+    return {rows.data(),
+            cols.data(),
+            values.data(),
+            static_cast<int64_t>(rows.size()),
+            row_list,
+            col_list,
+            weighted ? roots.data() : nullptr};
   }
 };
 
 template <class T>
 WordLists<T> view_of(const NeighborLists<T>& lists, int64_t n_lists) {
-  return {lists.indptr.data(), lists.words.data(), lists.values.data(), n_lists};
+  return {lists.indptr.data(), lists.words.data(), lists.values.data(), n_lists,
+          lists.roots.empty() ? nullptr : lists.roots.data()};
 }
 
 // m + U^-1 e for C = U'U and C m = b: elimination and substitution without anything clever.
@@ -107,9 +113,11 @@ struct Chain {
   std::vector<double> precision, precision_mean, maps;
   std::vector<unsigned char> diagonal{1, 1, 0, 0};
 
-  Chain(int64_t words, int64_t components, int64_t reach)
+  // With weights, those of the second slice are all 1.
+  Chain(int64_t words, int64_t components, int64_t reach, bool weighted)
       : n(words), d(components), first(n, reach, 1), second(n, 1, 2), third(n, 3, 3) {
-    lists = neighbor_lists<T>({first.cells(0, 0), second.cells(1, 1), third.cells(2, 3)}, n, kLists, 2);
+    lists = neighbor_lists<T>({first.cells(0, 0, weighted), second.cells(1, 1), third.cells(2, 3, weighted)},
+                              n, kLists, 2);
     precision.assign(static_cast<size_t>(d * d), 0.25);
     for (int64_t i = 0; i < d; ++i) {
       precision[i * d + i] = 2.0 + static_cast<double>(i);
@@ -129,6 +137,11 @@ struct Chain {
     return {precision.data(), precision_mean.data(), maps.data(), diagonal.data(), alpha};
   }
 
+  double weight(int64_t at) const {
+    return lists.roots.empty() ? 1.0
+                               : static_cast<double>(lists.roots[at]) * static_cast<double>(lists.roots[at]);
+  }
+
   // Equation 4, cell by cell.
   std::vector<double> expected(const Vectors<T>& v, int64_t word, double alpha, const Draw& draw) const {
     std::vector<double> c = precision, b = precision_mean;
@@ -137,12 +150,13 @@ struct Chain {
       for (int64_t at = lists.indptr[word * kLists + list]; at < lists.indptr[word * kLists + list + 1];
            ++at) {
         std::vector<double> q(static_cast<size_t>(d), 0.0);
+        const double precise = alpha * weight(at);
         for (int64_t i = 0; i < d; ++i) {
           for (int64_t j = 0; j < d; ++j) q[i] += map[i * d + j] * v.at(lists.words[at], j);
         }
         for (int64_t i = 0; i < d; ++i) {
-          for (int64_t j = 0; j < d; ++j) c[i * d + j] += alpha * q[i] * q[j];
-          b[i] += alpha * static_cast<double>(lists.values[at]) * q[i];
+          for (int64_t j = 0; j < d; ++j) c[i * d + j] += precise * q[i] * q[j];
+          b[i] += precise * static_cast<double>(lists.values[at]) * q[i];
         }
       }
     }
@@ -151,8 +165,8 @@ struct Chain {
 };
 
 template <class T>
-void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance) {
-  const Chain<T> chain(n, d, reach);
+void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance, bool weighted = false) {
+  const Chain<T> chain(n, d, reach, weighted);
   const double alpha = 1.5;
   for (const Isa isa : supported_isas()) {
     Vectors<T> vectors(n, d, 7);
@@ -176,84 +190,6 @@ void check_draw(int64_t n, int64_t d, int64_t reach, double tolerance) {
 }
 
 }  // namespace
-
-TEST(lists_by_hand) {
-  // A symmetric slice with cells (0, 1) and (2, 1), an asymmetric one with (1, 0): lists 0, 1 (rows), 2.
-  const int32_t rows[] = {0, 2}, cols[] = {1, 1}, from[] = {1}, to[] = {0};
-  const double values[] = {0.5, -1.0}, other[] = {3.0};
-  for (const int n_threads : {1, 2, 7}) {
-    const auto found =
-        neighbor_lists<double>({{rows, cols, values, 2, 0, 0}, {from, to, other, 1, 1, 2}}, 4, 3, n_threads);
-    CHECK((found.indptr == std::vector<int64_t>{0, 1, 1, 2, 4, 5, 5, 6, 6, 6, 6, 6, 6}));
-    CHECK((found.words == std::vector<int32_t>{1, 1, 0, 2, 0, 1}));
-    CHECK((found.values == std::vector<double>{0.5, 3.0, 0.5, -1.0, 3.0, -1.0}));
-  }
-}
-
-TEST(classes_have_no_neighbors) {
-  const int64_t n = 200;
-  const Band<float> near(n, 4, 1), far(n, 1, 2);
-  const auto lists = neighbor_lists<float>({near.cells(0, 0), far.cells(1, 2)}, n, 3, 2);
-  std::vector<int64_t> indptr;
-  for (int64_t i = 0; i <= n; ++i) indptr.push_back(lists.indptr[i * 3]);
-  const WordClasses classes = color_classes(indptr.data(), lists.words.data(), n);
-  CHECK_EQUAL(classes.bounds.front(), 0);
-  CHECK_EQUAL(classes.bounds.back(), n);
-  CHECK_EQUAL(std::set<int32_t>(classes.words.begin(), classes.words.end()).size(), size_t{200});
-  CHECK(classes.bounds.size() >= 6);      // words 0 to 4 are all neighbours
-  CHECK(classes.bounds.size() <= 1 + 9);  // at most one class more than a word has neighbours
-  for (size_t c = 0; c + 1 < classes.bounds.size(); ++c) {
-    const std::set<int32_t> members(classes.words.begin() + classes.bounds[c],
-                                    classes.words.begin() + classes.bounds[c + 1]);
-    CHECK(!members.empty());
-    for (const int32_t word : members) {
-      for (int64_t at = indptr[word]; at < indptr[word + 1]; ++at) CHECK(!members.count(lists.words[at]));
-    }
-  }
-}
-
-TEST(classes_by_hand) {
-  // A star has two classes, its centre first; words without neighbours are in the first.
-  const int64_t indptr[] = {0, 1, 1, 4, 5, 6};
-  const int32_t neighbors[] = {2, 0, 3, 4, 2, 2};
-  const WordClasses star = color_classes(indptr, neighbors, 5);
-  CHECK((star.bounds == std::vector<int64_t>{0, 2, 5}));
-  CHECK((star.words == std::vector<int32_t>{2, 1, 0, 3, 4}));
-  const int64_t none[] = {0, 0, 0};
-  CHECK((color_classes(none, nullptr, 2).bounds == std::vector<int64_t>{0, 2}));
-  CHECK((color_classes(none, nullptr, 0).bounds == std::vector<int64_t>{0}));
-}
-
-TEST(pairs_are_different_words_that_are_not_excluded) {
-  const int32_t words[] = {1, 4, 5, 9};
-  const int64_t excluded[] = {1 * 10 + 4, 5 * 10 + 9};
-  const int64_t n = 20000;  // several tasks
-  for (const bool ordered : {false, true}) {
-    const PairDraw draw{words, 4, 10, ordered, excluded, 2, 3, 5, 0};
-    const WordPairs pairs = draw_pairs(draw, n, 1);
-    CHECK_EQUAL(pairs.rows.size(), static_cast<size_t>(n));
-    std::vector<int64_t> counts(100);
-    for (size_t c = 0; c < pairs.rows.size(); ++c) {
-      ++counts[static_cast<size_t>(pairs.rows[c] * 10 + pairs.cols[c])];
-    }
-    for (const int32_t i : words) {
-      for (const int32_t j : words) {
-        const int64_t key = i * 10 + j;
-        const bool open = i != j && (ordered || i < j) && key != excluded[0] && key != excluded[1];
-        // 4 of 6 pairs, or 10 of 12, all alike: six standard deviations
-        const double mean = open ? static_cast<double>(n) / (ordered ? 10 : 4) : 0.0;
-        CHECK_NEAR(static_cast<double>(counts[static_cast<size_t>(key)]), mean, 6 * std::sqrt(mean));
-      }
-    }
-    CHECK(draw_pairs(draw, n, 3) == pairs);
-    PairDraw later = draw;
-    later.sweep = 6;
-    CHECK(draw_pairs(later, n, 1) != pairs);
-  }
-  CHECK(draw_pairs({words, 1, 10, false, nullptr, 0, 3, 5, 0}, 5, 1).rows.empty());
-  const int64_t all[] = {1 * 10 + 4};
-  CHECK(draw_pairs({words, 2, 10, false, all, 1, 3, 5, 0}, 5, 1).rows.empty());
-}
 
 TEST(a_word_by_hand) {
   // D = 1, precision 2 and mean 3 before; cells 0.5 and -1 with words 4 and 1, seen through M = 2, alpha 0.1:
@@ -281,10 +217,14 @@ TEST(draws_of_words) {
   check_draw<double>(1400, 5, 600, 1e-10);  // more cells than are summed at once
   check_draw<float>(40, 7, 11, 1e-5);
   check_draw<float>(1400, 5, 600, 2e-5);
+  check_draw<double>(40, 7, 11, 1e-11, true);
+  check_draw<double>(30, 40, 20, 1e-10, true);  // no room for values behind the vectors
+  check_draw<double>(1400, 5, 600, 1e-10, true);
+  check_draw<float>(1400, 8, 600, 4e-5, true);
 }
 
 TEST(a_system_that_is_not_definite_is_named) {
-  const Chain<double> chain(12, 3, 2);
+  const Chain<double> chain(12, 3, 2, false);
   std::vector<double> negative(9, 0.0);
   for (int i = 0; i < 3; ++i) negative[static_cast<size_t>(4 * i)] = -1000.0;
   WordConditional shared = chain.conditional(1.0);
@@ -298,7 +238,7 @@ TEST(a_system_that_is_not_definite_is_named) {
 
 TEST(same_bits_for_any_number_of_threads) {
   const int64_t n = 600;
-  const Chain<float> chain(n, 6, 20);
+  const Chain<float> chain(n, 6, 20, true);
   std::vector<int64_t> indptr;
   for (int64_t i = 0; i <= n; ++i) indptr.push_back(chain.lists.indptr[i * 4]);
   const WordClasses classes = color_classes(indptr.data(), chain.lists.words.data(), n);
@@ -324,23 +264,27 @@ TEST(sums_over_cells) {
   const auto cells = static_cast<int64_t>(band.rows.size());
   const Vectors<double> vectors(n, d, 5);
   std::vector<double> gram(static_cast<size_t>(d * d), 0.0), sum(static_cast<size_t>(d), 0.0), products;
+  double squares = 0, sizes = 0;
   for (int64_t c = 0; c < cells; ++c) {
     double product = 0;
     for (int64_t i = 0; i < d; ++i) {
       const double x = vectors.at(band.rows[c], i) * vectors.at(band.cols[c], i);
+      const double weighted = band.roots[c] * band.roots[c] * x;
       for (int64_t j = 0; j < d; ++j) {
-        gram[i * d + j] += x * vectors.at(band.rows[c], j) * vectors.at(band.cols[c], j);
+        gram[i * d + j] += weighted * vectors.at(band.rows[c], j) * vectors.at(band.cols[c], j);
       }
-      sum[i] += band.values[c] * x;
+      sum[i] += band.values[c] * weighted;
       product += x;
     }
     products.push_back(product);
+    squares += std::pow(band.roots[c] * (band.values[c] - product), 2);
+    sizes += std::abs(band.values[c] - product);
   }
   for (const Isa isa : supported_isas()) {
     for (const int n_threads : {1, 3}) {
       std::vector<double> g(gram.size(), -1.0), s(sum.size(), -1.0), p(products.size());
-      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(), cells,
-                        g.data(), s.data(), n_threads, isa);
+      cell_sums<double>(vectors.view(), band.rows.data(), band.cols.data(), band.values.data(),
+                        band.roots.data(), cells, g.data(), s.data(), n_threads, isa);
       for (size_t i = 0; i < g.size(); ++i) CHECK_NEAR(g[i], gram[i], 1e-9);
       for (size_t i = 0; i < s.size(); ++i) CHECK_NEAR(s[i], sum[i], 1e-10);
       // Products are over the padded length, which is zero behind D.
@@ -349,13 +293,18 @@ TEST(sums_over_cells) {
       pair_products<double>(whole, whole, band.rows.data(), band.cols.data(), cells, p.data(), n_threads,
                             isa);
       for (size_t i = 0; i < p.size(); ++i) CHECK_NEAR(p[i], products[i], 1e-12);
+      const Residuals found =
+          residual_sums<double>(whole, whole, band.rows.data(), band.cols.data(), band.values.data(),
+                                band.roots.data(), cells, n_threads, isa);
+      CHECK_NEAR(found.squares, squares, 1e-12 * squares);
+      CHECK_NEAR(found.sizes, sizes, 1e-12 * sizes);
     }
   }
 }
 
 TEST(gram_matrices_of_lists) {
   const int64_t n = 50, d = 5, begin = 7, count = 20, size = d * (d + 1) / 2;
-  const Chain<double> chain(n, d, 4);
+  const Chain<double> chain(n, d, 4, true);
   const Vectors<double> vectors(n, d, 6);
   for (int64_t list = 0; list < 4; ++list) {
     std::vector<double> grams(static_cast<size_t>(count * size), -1.0), sums(static_cast<size_t>(count * d));
@@ -368,13 +317,14 @@ TEST(gram_matrices_of_lists) {
       for (int64_t i = 0; i < d; ++i) {
         double sum = 0;
         for (int64_t at = bounds[0]; at < bounds[1]; ++at) {
-          sum += chain.lists.values[at] * vectors.at(chain.lists.words[at], i);
+          sum += chain.weight(at) * chain.lists.values[at] * vectors.at(chain.lists.words[at], i);
         }
         CHECK_NEAR(sums[r * d + i], sum, 1e-12);
         for (int64_t j = i; j < d; ++j, ++place) {
           double product = 0;
           for (int64_t at = bounds[0]; at < bounds[1]; ++at) {
-            product += vectors.at(chain.lists.words[at], i) * vectors.at(chain.lists.words[at], j);
+            product += chain.weight(at) * vectors.at(chain.lists.words[at], i) *
+                       vectors.at(chain.lists.words[at], j);
           }
           CHECK_NEAR(grams[place], product, 1e-12);
         }

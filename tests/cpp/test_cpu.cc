@@ -45,6 +45,7 @@ TEST(every_variant_has_one_table_of_its_own_functions) {
       CHECK(table.tiles.tile_f32 != other.tiles.tile_f32);
       CHECK(table.scores.inner != other.scores.inner);
       CHECK(table.topics.document != other.topics.document);
+      CHECK(table.duals.squares != other.duals.squares);
       CHECK(dense_table<float>(all[i]).rows.combine != dense_table<float>(all[j]).rows.combine);
       CHECK(dense_table<double>(all[i]).systems.solve != dense_table<double>(all[j]).systems.solve);
     }

@@ -175,7 +175,7 @@ TEST(the_same_bits_in_little_memory) {
 }
 
 TEST(errors) {
-  CHECK_THROWS(CorpusError, "sentence 1, word 2",
+  CHECK_THROWS(CorpusError, "sentences[1], word 2",
                trained("a b\nc d <s>\n", options(2, Smoothing::kneser_ney)));
   CHECK_THROWS(CorpusError, "UTF-8", trained("a \xff\n", options(2, Smoothing::kneser_ney)));
   CHECK_THROWS(std::system_error, "temp_dir", TempFile("/nowhere/at/all"));

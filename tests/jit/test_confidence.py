@@ -331,8 +331,10 @@ def test_rows_of_an_encoder():
     counter, weighting = sj.TermCounter(), sj.TfIdf()
     W = weighting.fit_transform(counter.fit_transform(texts))
     model = WTMF(3, confidence=of_ratings, target=lambda x: np.sqrt(x), reg=0.1, random_state=0).fit(W)
-    encoder = sj.Encoder(counter, weighting, model)
-    assert same_bits(encoder.encode(texts), model.transform(W))
+    assert same_bits(sj.Encoder(counter, weighting, model).encode(texts), model.transform(W))
+    counts = counter.transform(texts)
+    unweighted = sj.Encoder(counter, None, als(confidence=of_ratings).fit(counts)).encode(texts)
+    assert same_bits(unweighted, als(confidence=of_ratings).fit_transform(counts))
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from semproj import NGramLM
+from semproj._core import lm as _core
+from semproj.lm import kenlm
 from tests.reference import ngram as reference
 
 pytestmark = pytest.mark.filterwarnings("ignore::semproj.lm.DiscountWarning")
@@ -123,6 +125,59 @@ def test_names_the_line(arpa, what, compressed):
     named = re.search(r"line (\d+)", message)
     assert named, message
     assert int(named[1]) in lines, message
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(
+    ("number", "line", "word"),
+    [
+        (9, b"-0.5\tcaf\xe9\t-0.2", r"'caf\xe9'"),  # latin-1
+        (9, b"-0.5\t\xe8\xaa\t-0.2", r"'\xe8\xaa'"),  # the third byte is missing
+        (9, b"-0.5\ta\xc3\t-0.2", r"'a\xc3'"),
+        (9, b"-0.5\t\xed\xa0\x80\t-0.2", r"'\xed\xa0\x80'"),  # a surrogate
+        (14, b"-0.2\tcaf\xe9 b", r"'caf\xe9'"),
+        (14, b"-0.2\ta \xf0\x9f\x98", r"'\xf0\x9f\x98'"),
+        (16, b"-0.6\t\xff a", r"'\xff'"),
+    ],
+)
+def test_words_that_are_no_utf8(arpa, number, line, word, compressed):
+    raw = b"\n".join([*(each.encode() for each in LINES[: number - 1]), line, *map(str.encode, LINES[number:])])
+    if compressed:
+        arpa = arpa.with_suffix(".gz")
+    arpa.write_bytes(gzip.compress(raw) if compressed else raw)
+    for read in (NGramLM.from_arpa, kenlm.Model):
+        with pytest.raises(ValueError, match=r"line \d+") as caught:
+            read(arpa)
+        assert str(caught.value) == f"{arpa}, line {number}: {word} is not valid UTF-8"
+        assert not isinstance(caught.value, UnicodeError)
+
+
+@pytest.mark.parametrize("filler", ["é", "語", "😀", "x" * 39 + "é", "\x7f"])
+def test_long_words_are_cut_between_characters(arpa, filler):
+    """Messages are text, wherever they are cut."""
+    for shift in range(4):
+        word = "x" * shift + filler * 60
+        arpa.write_text(with_line(14, f"-0.2\ta {word}"), "utf-8")
+        with pytest.raises(ValueError, match=r"line 14: 'x*.*\.\.\.' is not among the 1-grams") as caught:
+            NGramLM.from_arpa(arpa)
+        assert "\ufffd" not in str(caught.value)
+        arpa.write_text(GOOD.replace("\ta\t", f"\t{word}\t").replace("\tb\t", f"\t{word}\t"), "utf-8")
+        with pytest.raises(ValueError, match=r"line 10: .*\.\.\.' comes twice"):
+            NGramLM.from_arpa(arpa)
+
+
+def test_words_of_other_scripts(arpa):
+    """UTF-8 that is cut between two reads is whole again."""
+    words = [f"語é😀{i}" for i in range(60_000)]
+    lines = "".join(f"-1.5\t{word}\n" for word in words)
+    text = GOOD.replace("ngram 1=5", f"ngram 1={5 + len(words)}").replace("-0.5\ta", lines + "-0.5\ta")
+    arpa.write_text(text, "utf-8")
+    session = _core.ArpaSession(1)
+    raw = arpa.read_bytes()
+    for at in range(0, len(raw), 997):
+        session.feed(raw[at : at + 997])
+    session.finish()
+    assert bytes(session.text()).decode() == "<unk><s></s>" + "".join(words) + "ab"
 
 
 def test_any_end_that_is_missing(arpa):

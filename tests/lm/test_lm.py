@@ -149,7 +149,7 @@ class TestStorage:
             np.testing.assert_array_equal(array, getattr(small, name), err_msg=name)
 
     def test_any_memory_where_tables_do_not_fill_evenly(self, tmp_path):
-        """The table of one order needs more lines than at first, that of another does not."""
+        """So many n-grams that the table of one order needs more lines than at first, another's does not."""
         ids = np.random.default_rng(2).integers(0, 2000, 400_000)
         text = [" ".join(map(str, words)) for words in np.split(ids, range(100, len(ids), 100))]
         large, small = (NGramLM(order=3, max_memory=n, temp_dir=tmp_path).fit(text) for n in (1 << 30, 12 << 20))

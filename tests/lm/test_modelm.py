@@ -11,7 +11,7 @@ import semproj as sj
 from semproj._core import lm as _core
 from semproj.lm import ModelM, Vocabulary, WordClasses
 from semproj.lm._modelm_training import Exponential, WordNumbers
-from semproj.lm._reading import Sentences
+from semproj.lm._sentences import NumberedText
 from tests.reference import modelm as reference
 
 WORDS = ["the", "a", "cat", "dog", "bird", "sees", "hears", "big"]
@@ -36,7 +36,7 @@ def fitted_classes(sentences, n=3):
 
 def numbered(sentences, vocabulary):
     ids, starts = vocabulary.encode(sentences)
-    return Sentences(ids, starts)
+    return NumberedText(ids, starts)
 
 
 def forests(sentences, classes, order, n_threads=2):
@@ -243,13 +243,6 @@ class TestFiles:
         with pytest.raises(sj.SavedModelError):
             sj.load(tmp_path / "model")
 
-    def test_of_files(self, tmp_path):
-        sentences = random_sentences(0)
-        (tmp_path / "text").write_text("\n".join(" ".join(words) for words in sentences), "utf-8")
-        of_file = ModelM(classes=3, max_iter=2).fit_files([tmp_path / "text"])
-        of_list = ModelM(classes=3, max_iter=2).fit(sentences)
-        np.testing.assert_array_equal(of_file.scores(sentences), of_list.scores(sentences))
-
 
 class TestBadInput:
     @pytest.mark.parametrize(
@@ -262,8 +255,6 @@ class TestBadInput:
             ({"variance": 0}, ["a"], ValueError, "variance: expected a finite number above 0"),
             ({"min_count": 0}, ["a"], ValueError, "min_count: expected at least 1"),
             ({}, [], ValueError, "sentences: expected at least one"),
-            ({}, "a b", TypeError, "sentences: expected an iterable of sentences"),
-            ({}, ["a <s>"], ValueError, r"sentences\[0\]: <s> is a word"),
         ],
     )
     def test_errors_name_the_argument(self, parameters, sentences, error, message):

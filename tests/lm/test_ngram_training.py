@@ -186,7 +186,7 @@ class TestText:
         assert bits(trained(["a\nb", "c"])) == bits(trained([["a", "b"], ["c"]]))
 
     def test_markers(self, tmp_path):
-        with pytest.raises(ValueError, match=r"sentence 3, word 1.*</s>"):
+        with pytest.raises(ValueError, match=r"sentences\[3\], word 1: .*</s>.*; markers="):
             trained([["a"]] * 3 + [["b", "</s>"]])
         path = tmp_path / "text"
         path.write_text("a b\na <s> b\n")

@@ -324,39 +324,19 @@ class TestBadInput:
             model.set_params(**{name: value}).fit(sentences())
         assert model.score("w1 w2") == before
 
-    @pytest.mark.parametrize(
-        ("text", "error", "what"),
-        [
-            ("w1 w2", TypeError, "sentences: expected an iterable of sentences, got str"),
-            ([], ValueError, "sentences: expected at least one"),
-            ([3], TypeError, r"sentences\[0\]: expected a str or a sequence"),
-            ([["a", 3]], TypeError, r"sentences\[0\]: expected words, got int at 1"),
-            (["a", "b </s>"], ValueError, "sentences: sentence 1 has </s>"),
-            (["<s> a"], ValueError, "sentences: sentence 0 has <s>"),
-            ({"a": 1}, TypeError, "sentences: "),
-        ],
-    )
-    def test_sentences(self, text, error, what):
-        with pytest.raises(error, match=f"^{what}"):
-            make().fit(text)
-
-    def test_files(self, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            make().fit(files=tmp_path / "none")
-        (tmp_path / "bad").write_bytes(b"a b\n\xff\n")
-        with pytest.raises(ValueError, match="bad, line 2"):
-            make().fit(files=[tmp_path / "bad"])
-        with pytest.raises(TypeError, match="files: expected paths"):
-            make().fit(files=3)
-        for given in ({}, {"sentences": ["a"], "files": []}):
-            with pytest.raises(ValueError, match="sentences: expected sentences, or files="):
-                make().fit(**given)
-        with pytest.raises(ValueError, match="sentences: expected at least one"):
-            make().fit(files=[])
-
     def test_not_fitted(self):
         for ask in (RNNLM().score, RNNLM().score_words):
             with pytest.raises(NotFittedError):
                 ask("a")
         with pytest.raises(NotFittedError):
             RNNLM().perplexity(["a"])
+
+
+def test_scores_of_a_class_of_many_words():
+    """More logits than there is room for are computed in turns: batches score as single sentences do."""
+    words = [f"w{i}" for i in range(5000)]
+    model = RNNLM(4, n_classes=1, epochs=0.01, held_out=None, random_state=0, n_threads=1).fit([" ".join(words)])
+    assert len(model.class_begin_) == 2
+    rng = np.random.default_rng(0)
+    batch = [" ".join(words[i] for i in row) for row in rng.integers(0, 5000, (40, 40))]
+    np.testing.assert_allclose(model.scores(batch), [model.score(each) for each in batch], rtol=1e-5)

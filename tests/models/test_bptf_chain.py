@@ -10,7 +10,7 @@ from semproj import _core, effective_sample_size
 from semproj._common.resources import single_threaded_blas
 from semproj.bptf import _chain
 from semproj.bptf._chain import Chain, HyperPrior
-from semproj.bptf._slices import Cells
+from semproj.bptf._observed import Cells
 from tests.reference import bptf as reference
 from tests.support import same_bits
 
@@ -24,11 +24,18 @@ def random_pairs(n_words, n, seed, *, ordered=False):
     return np.stack([i[chosen], j[chosen]], axis=1)
 
 
-def cells_of(pairs, values, symmetric, dtype=np.float64):
+def cells_of(pairs, values, symmetric, dtype=np.float64, weights=None):
+    roots = [None] * len(pairs) if weights is None else [np.sqrt(w).astype(dtype) for w in weights]
     return [
-        Cells(*np.ascontiguousarray(p.T.astype(np.int32)), np.asarray(r, dtype), each)
-        for p, r, each in zip(pairs, values, symmetric, strict=True)
+        Cells(*np.ascontiguousarray(p.T.astype(np.int32)), np.asarray(r, dtype), each, root)
+        for p, r, each, root in zip(pairs, values, symmetric, roots, strict=True)
     ]
+
+
+def random_weights(pairs, seed=0):
+    """Of a wide range, so that a cell with another's is told."""
+    rng = np.random.default_rng(seed)
+    return [np.exp(rng.standard_normal(len(cells))) for cells in pairs]
 
 
 def chain_of(n_words, d, symmetric, *, seed=0, n_threads=1, dtype=np.float64, freedom=FREEDOM):
@@ -119,20 +126,22 @@ class TestConditionals:
         state = reference.State(2.5, mean, precision, chain.words.astype(float), chain.slices, chain.matrices)
         return chain, state, pairs, values
 
+    @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("d", [1, 4, 17, 40])
-    def test_words(self, d, dtype):
+    def test_words(self, d, dtype, weighted):
         """Whitened by the reference's conditional, draws are the standard normals of (seed, sweep, word)."""
         chain, state, pairs, values = self.setup_state(d, dtype=dtype)
         start = chain.words.copy()
-        lists = chain.lists(cells_of(pairs, values, self.symmetric, dtype))
+        weights = random_weights(pairs) if weighted else None
+        lists = chain.lists(cells_of(pairs, values, self.symmetric, dtype, weights))
         prior = state.word_precision, state.word_precision @ state.word_mean
         noises = []
         for word in range(chain.n_words):
             chain.words[:] = start
             one = _core.WordClasses(np.array([word], np.int32), np.array([0, 1]))
             chain.draw_words(lists, prior, one, 3)
-            C, right = reference.word_system(state, self.symmetric, pairs, values, word)
+            C, right = reference.word_system(state, self.symmetric, pairs, values, word, weights)
             noises.append(np.linalg.cholesky(C).T @ (chain.words[word] - np.linalg.solve(C, right)))
             chain.words[word] = start[word]
             assert same_bits(chain.words, start)  # no other word has changed
@@ -155,12 +164,24 @@ class TestConditionals:
         assert stats.kstest(both.ravel(), "norm").pvalue > 1e-3
         assert np.abs(np.corrcoef(both.T) - np.eye(10)).max() < 0.1
 
-    def test_cell_sums(self):
-        chain, state, pairs, values = self.setup_state(d=7, n_words=50)
-        sums = _core.cell_sums(chain.padded, 7, *np.int32(pairs[0].T.copy()), values[0], 1)
+    @pytest.mark.parametrize("d", [7, 16])
+    def test_cell_sums(self, d):
+        chain, state, pairs, values = self.setup_state(d=d, n_words=50)
         X = state.V[pairs[0][:, 0]] * state.V[pairs[0][:, 1]]
-        np.testing.assert_allclose(sums.gram, X.T @ X, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(sums.sum, X.T @ values[0], rtol=1e-12, atol=1e-12)
+        weights = random_weights(pairs)[0]
+        for w, roots in ((np.ones(40), None), (weights, np.sqrt(weights))):
+            sums = _core.cell_sums(chain.padded, d, *np.int32(pairs[0].T.copy()), values[0], 1, roots)
+            np.testing.assert_allclose(sums.gram, X.T @ (w[:, None] * X), rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(sums.sum, X.T @ (w * values[0]), rtol=1e-12, atol=1e-12)
+
+    def test_residuals(self):
+        chain, state, pairs, values = self.setup_state()
+        weights = random_weights(pairs)
+        squares, sizes = chain.residuals(cells_of(pairs, values, self.symmetric, weights=weights))
+        off = [r - m for r, m in zip(values, reference.means(state, self.symmetric, pairs), strict=True)]
+        weighted = [(w * x**2).sum() for w, x in zip(weights, off, strict=True)]
+        assert squares == pytest.approx(sum(weighted), rel=1e-12)
+        assert sizes == pytest.approx(sum(np.abs(x).sum() for x in off), rel=1e-12)
 
 
 def statistics_of(V, P, A, alpha, values, symmetric):
@@ -173,14 +194,15 @@ def statistics_of(V, P, A, alpha, values, symmetric):
     return found
 
 
-def geweke(symmetric, *, n_words=5, d=2, n=2500, thin=2, seed=0):
+def geweke(symmetric, *, n_words=5, d=2, n=2500, thin=2, seed=0, weighted=False):
     """The largest |z| between draws from the joint distribution and a chain of sweeps and new cells in turn."""
     rng = np.random.default_rng(seed)
     pairs = [random_pairs(n_words, 6, 1), random_pairs(n_words, 7, 2, ordered=not symmetric[-1])][: len(symmetric)]
+    weights = random_weights(pairs) if weighted else None
     direct = []
     for _ in range(n):
         state = reference.draw_prior(rng, n_words, d, symmetric, FREEDOM)
-        values = reference.draw_cells(rng, state, symmetric, pairs)
+        values = reference.draw_cells(rng, state, symmetric, pairs, weights)
         direct.append(statistics_of(state.V, state.P, state.A, state.alpha, values, symmetric))
     chain = chain_of(n_words, d, symmetric, seed=seed)
     state = reference.draw_prior(rng, n_words, d, symmetric, FREEDOM)
@@ -189,8 +211,8 @@ def geweke(symmetric, *, n_words=5, d=2, n=2500, thin=2, seed=0):
     with single_threaded_blas():
         for sweep in range(1, n * thin + 1):
             state.V, state.P, state.A, state.alpha = chain.words, chain.slices, chain.matrices, chain.alpha
-            values = reference.draw_cells(rng, state, symmetric, pairs)
-            chain.sweep(cells_of(pairs, values, symmetric), sweep)
+            values = reference.draw_cells(rng, state, symmetric, pairs, weights)
+            chain.sweep(cells_of(pairs, values, symmetric, weights=weights), sweep)
             drawn = chain.words, chain.slices, chain.matrices, chain.alpha
             successive.append(statistics_of(*drawn, values, symmetric))
     one, other = np.array(direct), np.array(successive)
@@ -205,6 +227,10 @@ class TestGeweke:
     @pytest.mark.parametrize("symmetric", [[True], [True, True], [True, False]], ids=["one", "two", "asymmetric"])
     def test_chain_has_the_joint_distribution(self, symmetric):
         assert geweke(symmetric) < 4.5
+
+    @pytest.mark.parametrize("symmetric", [[True, True], [True, False]], ids=["two", "asymmetric"])
+    def test_cells_with_precisions_of_their_own(self, symmetric):
+        assert geweke(symmetric, weighted=True) < 4.5
 
     def test_words_with_another_precision(self, monkeypatch):
         original = Chain.word_prior
@@ -275,12 +301,14 @@ class TestSeeds:
 
 @pytest.mark.parametrize("symmetric", [[True, True], [True, False]], ids=["symmetric", "asymmetric"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_same_chain_for_any_number_of_threads(symmetric, dtype):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_same_chain_for_any_number_of_threads(symmetric, dtype, weighted):
     rng = np.random.default_rng(0)
     pairs = [random_pairs(150, 3000, 1), random_pairs(150, 2000, 2)]
-    slices = cells_of(pairs, [rng.standard_normal(len(p)) for p in pairs], symmetric, dtype)
+    weights = random_weights(pairs) if weighted else None
+    slices = cells_of(pairs, [rng.standard_normal(len(p)) for p in pairs], symmetric, dtype, weights)
     found = []
-    for n_threads in (1, 2, 5):
+    for n_threads in (1, 2, 3, 5):
         chain = chain_of(150, 6, symmetric, n_threads=n_threads, dtype=dtype)
         for sweep in range(1, 6):
             chain.sweep(slices, sweep)

@@ -57,31 +57,50 @@ def draw_prior(rng, n_words: int, d: int, symmetric: list[bool], extra_freedom: 
     return State(float(alpha), mean, precision, V, P, A.reshape(-1, d, d))
 
 
-def draw_cells(rng, state: State, symmetric: list[bool], pairs: list[np.ndarray]) -> list[np.ndarray]:
-    """Values of cells, given everything else."""
+def ones(pairs: list[np.ndarray]) -> list[np.ndarray]:
+    """Weights of cells that all are as precise."""
+    return [np.ones(len(cells)) for cells in pairs]
+
+
+def draw_cells(rng, state: State, symmetric: list[bool], pairs: list[np.ndarray], weights=None):
+    """Values of cells, given everything else; the precision of one is alpha times its weight."""
     return [
-        mean + rng.standard_normal(len(mean)) / np.sqrt(state.alpha) for mean in means(state, symmetric, pairs)
+        mean + rng.standard_normal(len(mean)) / np.sqrt(state.alpha * w)
+        for mean, w in zip(means(state, symmetric, pairs), weights or ones(pairs), strict=True)
     ]
 
 
-def word_system(state: State, symmetric: list[bool], pairs, values, word: int) -> tuple[np.ndarray, np.ndarray]:
+def log_likelihood(state: State, symmetric: list[bool], pairs, values, weights) -> float:
+    """Of normal cells."""
+    return sum(
+        stats.norm.logpdf(R, mean, 1 / np.sqrt(state.alpha * w)).sum()
+        for R, mean, w in zip(values, means(state, symmetric, pairs), weights, strict=True)
+    )
+
+
+def word_system(state: State, symmetric: list[bool], pairs, values, word: int, weights=None):
     """Equation 4: the precision of a word's conditional, and its product with the mean."""
+    weights = weights or ones(pairs)
     C = state.word_precision.copy()
     right = state.word_precision @ state.word_mean
-    for M, cells, R in zip(maps(state, symmetric), pairs, values, strict=True):
-        for (i, j), r in zip(cells, R, strict=True):
+    for M, cells, R, W in zip(maps(state, symmetric), pairs, values, weights, strict=True):
+        for (i, j), r, w in zip(cells, R, W, strict=True):
             if word in (i, j):
                 q = M @ state.V[j] if word == i else M.T @ state.V[i]
-                C = C + state.alpha * np.outer(q, q)
-                right = right + state.alpha * r * q
+                C = C + state.alpha * w * np.outer(q, q)
+                right = right + state.alpha * w * r * q
     return C, right
 
 
-def sweep(rng, state: State, symmetric: list[bool], pairs, values, extra_freedom: float = 0.0) -> None:
+def sweep(rng, state: State, symmetric: list[bool], pairs, values, extra_freedom=0.0, weights=None) -> None:
     """Algorithm 1, for symmetric slices."""
     assert all(symmetric)
+    weights = weights or ones(pairs)
     d = state.V.shape[1]
-    squares = sum(((R - mean) ** 2).sum() for R, mean in zip(values, means(state, symmetric, pairs), strict=True))
+    squares = sum(
+        (w * (R - mean) ** 2).sum()
+        for R, mean, w in zip(values, means(state, symmetric, pairs), weights, strict=True)
+    )
     n = sum(len(cells) for cells in pairs)
     state.alpha = float(stats.wishart.rvs(d + extra_freedom + n, 1 / (1 + squares), random_state=rng))
     freedom = d + extra_freedom
@@ -89,11 +108,11 @@ def sweep(rng, state: State, symmetric: list[bool], pairs, values, extra_freedom
     state.word_precision, state.word_mean = draw_normal_wishart(rng, len(V), V.sum(0), V.T @ V, d, 1.0, freedom)
     precision, mean = draw_normal_wishart(rng, len(P), P.sum(0), P.T @ P, d, 1.0, freedom)
     for word in range(len(V)):
-        C, right = word_system(state, symmetric, pairs, values, word)
+        C, right = word_system(state, symmetric, pairs, values, word, weights)
         V[word] = rng.multivariate_normal(np.linalg.solve(C, right), np.linalg.inv(C))
-    for k, (cells, R) in enumerate(zip(pairs, values, strict=True)):
+    for k, (cells, R, w) in enumerate(zip(pairs, values, weights, strict=True)):
         X = V[cells[:, 0]] * V[cells[:, 1]]
-        C = precision + state.alpha * X.T @ X
+        C = precision + state.alpha * X.T @ (w[:, None] * X)
         P[k] = rng.multivariate_normal(
-            np.linalg.solve(C, precision @ mean + state.alpha * X.T @ R), np.linalg.inv(C)
+            np.linalg.solve(C, precision @ mean + state.alpha * X.T @ (w * R)), np.linalg.inv(C)
         )

@@ -197,12 +197,20 @@ def within(dual: np.ndarray, coupling: float, norm: str) -> np.ndarray:
 
 
 def project(
-    theta: Pair, phi: np.ndarray, counts: Pair, coupling: float, norm: str = "l1", *, max_iter: int = 20_000
+    theta: Pair,
+    phi: np.ndarray,
+    counts: Pair,
+    coupling: float,
+    norm: str = "l1",
+    *,
+    max_iter: int = 20_000,
+    prox=None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Dual variables, both fractions and the duality gap of each pair (with infinite coupling, max |f1 - f2|).
 
     Accelerated projected gradient on all pairs at once, until the fractions agree as far as they may. The
-    curvature of a document's share of the dual is at most 1 / (2 n).
+    curvature of a document's share of the dual is at most 1 / (2 n). With a proximal map of another penalty's
+    conjugate, accelerated proximal gradients; gaps are then those of the norm, and mean nothing.
     """
     lengths = [n.sum(axis=1, keepdims=True) for n in counts]
     coupled = (lengths[0] > 0) & (lengths[1] > 0)
@@ -211,7 +219,8 @@ def project(
     t = np.ones((len(x), 1))
     for _ in range(max_iter):
         first, second = projected_fractions(theta, phi, counts, y)
-        moved = within(y + step * (first - second), coupling, norm)
+        ahead = y + step * (first - second)
+        moved = within(ahead, coupling, norm) if prox is None else prox(ahead, coupling, step)
         if (np.abs(moved - y) <= 1e-10 * step).all():
             break
         t = np.where(

@@ -12,7 +12,7 @@ import pytest
 from tests.repo.tree import ROOT, read
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-CHECKED = {"README.md", "docs/guide.md"}  # by a test of their own below
+CHECKED = {"README.md", "docs/guide.md", "docs/functions.md"}  # by a test of their own below
 
 
 def blocks(page):
@@ -140,6 +140,27 @@ class TestGuide:
         error = np.linalg.norm(names["out"] - exact) / np.linalg.norm(exact)
         assert 0 < error < 0.03
         np.testing.assert_array_equal(names["solved"], names["wtmf"].sentence_vectors_)
+
+
+def test_functions(tmp_path, monkeypatch):
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        names = run(ROOT / "docs" / "functions.md", tmp_path, monkeypatch)
+    rare, common = map(int, re.findall(r"a word of a topic is in (\d+)", printed.getvalue()))
+    assert rare < 0.8 * common
+    by_stars, implicit = map(float, re.findall(r"of their own kind: ([\d.]+)", printed.getvalue()))
+    assert by_stars > 0.98
+    assert 0.4 < implicit < 0.7
+    again, model = names["again"], names["by_stars"]
+    np.testing.assert_array_equal(again.transform(names["ratings"]), model.transform(names["ratings"]))
+    by_ppmi, by_counts = map(float, re.findall(r"word of the same kind: ([\d.]+)", printed.getvalue()))
+    assert by_ppmi > 0.9
+    assert by_counts < 0.75
+    by_odds, by_counts = map(float, re.findall(r"of people wrong: ([\d.]+)", printed.getvalue()))
+    assert by_odds < by_counts / 2
+    tied, loose = map(float, re.findall(r"topics differ by up to ([\d.]+)", printed.getvalue()))
+    assert tied < 0.101
+    assert loose > 0.2
 
 
 def test_other_pages(tmp_path, monkeypatch):

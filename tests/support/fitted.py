@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from semproj import TermCounter
+from semproj.lm import Vocabulary
 from tests.support import same_bits
 
 
@@ -37,6 +38,8 @@ def same_values(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same_values(value, b[name]) for name, value in a.items())
     if isinstance(a, TermCounter):  # it may have another number of threads
         return a.get_feature_names_out().tolist() == b.get_feature_names_out().tolist()
+    if isinstance(a, Vocabulary):  # it may have a list of its words already
+        return bool(a == b)
     if hasattr(a, "__dict__"):
         return type(a) is type(b) and same_values(vars(a), vars(b))
     return bool(a == b)

@@ -37,6 +37,7 @@ LOOPS = """
             *true_ranks(A, B, metric=distance, n_threads=2),
             *gold_ranks(A, B, list(range(300)), metric=distance, n_threads=2),
             weighting.transform(X).data,
+            sj.WTMF(3, confidence=lambda x: 1 / x, max_iter=2, random_state=0, n_threads=2).fit_transform(X * 1.0),
         ]
         return [array.tobytes() for array in arrays]
     expected = everything()

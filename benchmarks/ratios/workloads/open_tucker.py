@@ -1,4 +1,4 @@
-"""Tucker with a function of each entry that returns its value, beside none; part of the suite `open`."""
+"""Tucker with a function of each entry that returns its value, beside none; a part of the suite `open`."""
 
 from __future__ import annotations
 

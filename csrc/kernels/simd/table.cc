@@ -10,6 +10,7 @@ Table table() {
           .codes = code_table(),
           .streams = stream_table(),
           .topics = topic_table(),
+          .duals = dual_table(),
           .float32 = {.rows = row_table<float>(),
                       .systems = system_table<float>(),
                       .contrasts = contrast_table<float>(),

@@ -4,6 +4,7 @@
 
 #include "kernels/simd/codes.h"
 #include "kernels/simd/contrasts.h"
+#include "kernels/simd/duals.h"
 #include "kernels/simd/neurons.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/scores.h"
@@ -29,6 +30,7 @@ struct Table {
   CodeTable codes;
   StreamTable streams;
   TopicTable topics;
+  DualTable duals;
   DenseTable<float> float32;
   DenseTable<double> float64;
 };

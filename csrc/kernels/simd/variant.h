@@ -10,6 +10,7 @@ ScoreTable score_table();
 CodeTable code_table();
 StreamTable stream_table();
 TopicTable topic_table();
+DualTable dual_table();
 template <class T>
 ContrastTable<T> contrast_table();
 template <class T>

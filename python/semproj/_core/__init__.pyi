@@ -24,6 +24,7 @@ def supported_isas() -> list[_IsaName]: ...
 def compiler() -> str: ...
 def use_blas(capsules: dict[str, Any]) -> None: ...
 def has_blas() -> bool: ...
+def rise_from_zero(offsets: _Array) -> bool: ...
 
 class Csr(metaclass=_Pybind11Type):
     def __init__(self, indptr: _Array, indices: _Array, data: _Array, n_cols: int) -> None: ...
@@ -35,8 +36,6 @@ class Csr(metaclass=_Pybind11Type):
     def data(self) -> _Array: ...
     @property
     def n_cols(self) -> int: ...
-
-def rise_from_zero(offsets: _Array) -> bool: ...
 
 class Weighting(metaclass=_Pybind11Type):
     def __init__(
@@ -210,18 +209,6 @@ class WindowSums(_Result):
     @property
     def pairs(self) -> npt.NDArray[np.int64]: ...
 
-def count_windows(
-    starts: _Array,
-    ids: _Array,
-    partner_starts: _Array,
-    partners: _Array,
-    slots: _Array,
-    n_pairs: int,
-    width: int,
-    forget_repeats: bool,
-    n_threads: int,
-) -> WindowSums: ...
-
 class CountSession(metaclass=_Pybind11Type):
     def __init__(
         self,
@@ -245,6 +232,17 @@ class CountSession(metaclass=_Pybind11Type):
     @property
     def term_counts(self) -> npt.NDArray[np.int64]: ...
 
+def count_windows(
+    starts: _Array,
+    ids: _Array,
+    partner_starts: _Array,
+    partners: _Array,
+    slots: _Array,
+    n_pairs: int,
+    width: int,
+    forget_repeats: bool,
+    n_threads: int,
+) -> WindowSums: ...
 def take_batch(iterator: Iterator[Any], max_characters: int, max_documents: int) -> list[Any]: ...
 def product(a: _Array, b: _Array, out: _Array, transpose_a: bool, transpose_b: bool, add: bool) -> None: ...
 def multiply_sparse(x: Csr, matrix: Csr, n_threads: int) -> Csr: ...
@@ -298,7 +296,15 @@ class WordAligner(metaclass=_Pybind11Type):
     def cells(self, min_probability: float) -> Csr: ...
 
 class SliceCells(metaclass=_Pybind11Type):
-    def __init__(self, rows: _Array, cols: _Array, values: _Array, row_list: int, col_list: int) -> None: ...
+    def __init__(
+        self,
+        rows: _Array,
+        cols: _Array,
+        values: _Array,
+        row_list: int,
+        col_list: int,
+        roots: _Array | None = None,
+    ) -> None: ...
 
 class NeighborLists(_Result):
     @property
@@ -307,6 +313,8 @@ class NeighborLists(_Result):
     def words(self) -> npt.NDArray[np.int32]: ...
     @property
     def values(self) -> _Array: ...
+    @property
+    def roots(self) -> _Array: ...
     @property
     def n_lists(self) -> int: ...
 
@@ -375,11 +383,23 @@ def list_grams(
     n_threads: int,
 ) -> None: ...
 def cell_sums(
-    vectors: _Array, n_components: int, rows: _Array, cols: _Array, values: _Array, n_threads: int
+    vectors: _Array,
+    n_components: int,
+    rows: _Array,
+    cols: _Array,
+    values: _Array,
+    n_threads: int,
+    roots: _Array | None = None,
 ) -> CellSums: ...
 def pair_products(left: _Array, right: _Array, rows: _Array, cols: _Array, n_threads: int) -> _Array: ...
 def residual_sums(
-    left: _Array, right: _Array, rows: _Array, cols: _Array, values: _Array, n_threads: int
+    left: _Array,
+    right: _Array,
+    rows: _Array,
+    cols: _Array,
+    values: _Array,
+    n_threads: int,
+    roots: _Array | None = None,
 ) -> Residuals: ...
 
 class TopicWords(metaclass=_Pybind11Type):
@@ -418,9 +438,29 @@ def document_completion(
 ) -> TokenSums: ...
 
 class Coupling(metaclass=_Pybind11Type):
-    def __init__(self, weight: float, l2: bool, tol: float, max_evaluations: int) -> None: ...
+    def __init__(
+        self,
+        weight: float,
+        l2: bool,
+        tol: float,
+        max_evaluations: int,
+        prox: int = 0,
+        slack_tol: float = 0.0,
+    ) -> None: ...
+
+class FailedCall(_Result):
+    @property
+    def dual(self) -> float: ...
+    @property
+    def coupling(self) -> float: ...
+    @property
+    def step(self) -> float: ...
 
 class CoupledSweep(_Result):
+    @property
+    def failed_pair(self) -> int: ...
+    @property
+    def failure(self) -> FailedCall: ...
     @property
     def log_likelihood(self) -> float: ...
     @property

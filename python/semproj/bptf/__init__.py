@@ -10,18 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._common.fitting import Progress, check_loop_parameters, fit_by_sweeps
+from .._common.fitting import Progress, fit_by_sweeps
 from .._common.layouts import ArrayLayouts, layouts, numbers
-from .._common.persistence import checksum
 from .._common.resources import resolve_threads, single_threaded_blas
 from .._common.tensorfile import Arrays
 from .._common.types import Array
 from .._common.validation import (
-    check_choice,
     check_integer,
     check_range,
-    check_real,
-    check_sparse,
     keeps_previous_fit,
     seed_key,
 )
@@ -29,6 +25,8 @@ from ..thesaurus import Thesaurus
 from ._chain import Chain, apply
 from ._metric import learn_metric
 from ._newwords import NewWords
+from ._observed import Observation
+from ._parameters import check_parameters, identity, plain_sequences
 from ._sampling import ChainSweeps, effective_sample_size
 from ._slices import CellSampler, CosineSlice, ObservedSlice, as_slices
 from ._words import RelatedWords, check_new_words, slices_of
@@ -64,6 +62,12 @@ class BPTF(RelatedWords):
         Slices where cell (i, j) is not (j, i): they have a matrix A and cells about ``V[i] @ A @ V[j]``.
     held_out : float, default 0
         Share of the observed cells of each slice to keep out, for `held_out_mae_`.
+    precision : callable or None
+        ``precision(value, slice)``, above 0: what alpha is multiplied by for a cell of this value in the slice of
+        this number. None: 1. A function of numbers, compiled by Numba: see docs/functions.md.
+    target : callable or None
+        ``target(value, slice)``: what is observed, and predicted, instead of the value. None: the value. Both
+        functions are applied to cosines too, and to missing cells that are taken for zeros.
     checkpoint, checkpoint_every, callback
         A file to go on from, and a look at each sweep: see :mod:`semproj.stopping`. A fit without a seed goes on
         by the one in the file. In a callback, the model has the draws kept so far, or the present one in the
@@ -82,7 +86,7 @@ class BPTF(RelatedWords):
     matrix_samples_ : array of shape (n_draws, n_slices, n_components, n_components)
         A of asymmetric slices; empty without any.
     alpha_ : array of shape (n_iter_,)
-        Precision of the cells, sweep by sweep.
+        Precision of the cells, sweep by sweep; with a function, what its numbers are multiplied by.
     train_mae_ : array of shape (n_iter_,)
         Mean absolute error of the cells of each sweep, before it.
     held_out_mae_ : array of shape (n_iter_,)
@@ -117,7 +121,8 @@ class BPTF(RelatedWords):
       for their matrices if one is asymmetric, and ``8 (D^2 + D + 1)`` for the precision and the prior that new
       words are drawn with. A saved model has these and up to four numbers a sweep.
     - while fitting, ``16 + b`` for each observed cell, ``8 + b`` for each that is drawn, and for the neighbours of
-      all words ``2 (4 + b)`` a cell and 8 a word and slice. A CosineSlice has ``4 n_words`` a dimension.
+      all words ``2 (4 + b)`` a cell and 8 a word and slice; with a `precision`, b more each. A CosineSlice has
+      ``4 n_words`` a dimension.
     - while an asymmetric slice is drawn about ``40 D^4`` for its system, or ``7e4 D^2`` for the sums over words if
       that is more.
     - in a checkpoint all draws kept so far, the last state and 8 for each held-out cell, written as a whole.
@@ -168,6 +173,7 @@ class BPTF(RelatedWords):
         _last_words="T words d ?",
         _last_slices="f8 slices d ?",
     )
+    _functions = ("precision", "target")
     _scalars = numbers(n_iter_="sweeps", _symmetric=list, _key=int, relations_=None)
 
     def __init__(
@@ -181,6 +187,8 @@ class BPTF(RelatedWords):
         cells: Sequence[int | str | None] | None = None,
         asymmetric: Sequence[int] = (),
         held_out: float = 0.0,
+        precision: Callable[[float, int], float] | None = None,
+        target: Callable[[float, int], float] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
         callback: Callable[[Progress], object] | None = None,
@@ -192,6 +200,7 @@ class BPTF(RelatedWords):
         self.n_components, self.dtype, self.random_state = n_components, dtype, random_state
         self.burn_in, self.n_samples, self.thin = burn_in, n_samples, thin
         self.zeros, self.cells, self.asymmetric, self.held_out = zeros, cells, asymmetric, held_out
+        self.precision, self.target = precision, target
         self.checkpoint, self.checkpoint_every, self.callback = checkpoint, checkpoint_every, callback
         self.n_threads, self.progress = n_threads, progress
 
@@ -212,17 +221,17 @@ class BPTF(RelatedWords):
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         if isinstance(slices, Thesaurus):
             relations, words, slices = slices_of(slices, self.zeros, tuple(self.asymmetric))
             self._set_thesaurus(relations, words)
         else:
             self._set_thesaurus(None, None)
         observed = as_slices(slices, tuple(self.asymmetric), np.dtype(self.dtype))
-        sampler = CellSampler(observed, self.zeros, self.cells)
+        sampler = CellSampler(observed, self.zeros, self.cells, self._observation())
         symmetric = [not (isinstance(each, ObservedSlice) and not each.symmetric) for each in observed]
         key = seed_key(self.random_state)
-        sweeps = ChainSweeps(self, sampler, symmetric, key, lambda: self._identity(slices, key))
+        sweeps = ChainSweeps(self, sampler, symmetric, key, lambda: identity(self, slices, key))
         with single_threaded_blas():
             fit_by_sweeps(self, sweeps, max_iter=self.burn_in + self.n_samples * self.thin)
         return self
@@ -345,7 +354,7 @@ class BPTF(RelatedWords):
         check_is_fitted(self, "samples_")
         check_integer(n_neighbors, "n_neighbors", low=1)
         n_draws, n_words, d = self.samples_.shape
-        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros)
+        new = NewWords(slices, self._symmetric, n_words, self.samples_.dtype, zeros, self._observation())
         names = check_new_words(words, self, new.count)
         threads = resolve_threads(self.n_threads)
         chain = Chain(
@@ -376,26 +385,11 @@ class BPTF(RelatedWords):
         extended._set_thesaurus(getattr(self, "relations_", None), names)
         return extended
 
-    def _identity(self, slices: Sequence[Any], key: int) -> dict[str, Any]:
-        return {
-            **{name: int(getattr(self, name)) for name in ("n_components", "burn_in", "n_samples", "thin")},
-            "held_out": float(self.held_out),
-            "dtype": self.dtype,
-            **self._plain_sequences(),
-            "zeros": np.ravel(self.zeros).tolist(),
-            "random_state": None if self.random_state is None else key,
-            "slices": [_fingerprint(each) for each in slices],
-        }
-
-    def _plain_sequences(self) -> dict[str, Any]:
-        """Parameters that may be arrays, as lists of Python's numbers, which JSON has."""
-        plain = {
-            name: np.asarray(getattr(self, name), object).tolist() for name in ("zeros", "cells", "asymmetric")
-        }
-        return {name: _plain(value) for name, value in plain.items()}
+    def _observation(self) -> Observation:
+        return Observation(self.precision, self.target, resolve_threads(self.n_threads))
 
     def _get_parameters_to_save(self) -> dict[str, Any]:
-        return {**super()._get_parameters_to_save(), **self._plain_sequences()}
+        return {**super()._get_parameters_to_save(), **plain_sequences(self)}
 
     def _layouts(self, arrays: Arrays, scalars: dict[str, Any]) -> ArrayLayouts:
         symmetric, d = scalars["_symmetric"], arrays["samples_"].shape[-1]
@@ -416,35 +410,8 @@ class BPTF(RelatedWords):
         seed_key(self._key)
         check_range(self._sweeps_kept, self.n_iter_ + 1, "_sweeps_kept")
 
-    def _check_parameters(self) -> None:
-        check_integer(self.n_components, "n_components", low=1)
-        check_integer(self.burn_in, "burn_in", low=0)
-        for name in ("n_samples", "thin"):
-            check_integer(getattr(self, name), name, low=1)
-        check_real(self.held_out, "held_out", low=0, high=0.9)
-        check_choice(self.dtype, "dtype", ("float32", "float64"))
-        if not isinstance(self.asymmetric, (Sequence, np.ndarray)) or np.ndim(self.asymmetric) != 1:
-            raise TypeError(f"asymmetric: expected a sequence of numbers of slices, got {self.asymmetric!r}")
-        for k in self.asymmetric:
-            check_integer(k, "asymmetric", low=0)
-        check_loop_parameters(self)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return value.item() if isinstance(value, np.generic) else value
-
 
 def _padded(vectors: Array) -> Array:
     wide = np.zeros((len(vectors), _core.padded(vectors.shape[1])), vectors.dtype)
     wide[:, : vectors.shape[1]] = vectors
     return wide
-
-
-def _fingerprint(each: Any) -> list[int]:
-    if isinstance(each, CosineSlice):
-        return each.fingerprint()
-    found = check_sparse(each).tocoo()
-    parts = (found.row.astype(np.int64), found.col.astype(np.int64), found.data)
-    return [*found.shape, *(checksum(np.ascontiguousarray(part)) for part in parts)]

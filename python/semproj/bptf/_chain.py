@@ -1,9 +1,9 @@
 """A Gibbs chain over words, slices and their hyper-parameters: one sweep after the other.
 
 The model (Zhang, Salwen, Glass and Gliozzo 2014, section 3): cell (i, j) of slice k is normal with mean V_i' M_k
-V_j and precision alpha, where M_k is diag(P_k) for a symmetric slice and any square matrix A_k for an asymmetric
-one. Words V_i, slice vectors P_k and the rows of all A_k have normal priors whose means and precisions are drawn
-too.
+V_j and precision alpha w, where w is 1 or what a user's function made of the cell's value, and M_k is diag(P_k)
+for a symmetric slice and any square matrix A_k for an asymmetric one. Words V_i, slice vectors P_k and the rows of
+all A_k have normal priors whose means and precisions are drawn too.
 
 A cell of a symmetric slice is one observation, whichever way round it was given. The paper's equations 1 and 5 sum
 over both orders and so count it twice, its equation 4 once; the conditionals of one model count it once in all of
@@ -25,8 +25,8 @@ from scipy.linalg import solve_triangular
 from .. import _core
 from .._common.resources import single_threaded_blas
 from .._common.types import Array
+from ._observed import Cells
 from ._random import MATRIX_PRIOR, PRECISION, SLICE, SLICE_PRIOR, START, WORD_PRIOR, ChainNumbers
-from ._slices import Cells
 
 _CHUNK_WORDS = 4096
 
@@ -100,11 +100,11 @@ class Chain:
         return squares, sizes
 
     def residuals(self, slices: Sequence[Cells]) -> tuple[float, float]:
-        """Sums of the squares and of the sizes of the residuals."""
+        """Sums of the squares of the residuals, weighted by the precisions of cells, and of their sizes."""
         squares = sizes = 0.0
         for k, cells in enumerate(slices):
             found = _core.residual_sums(
-                self.padded, self._mapped(k), cells.rows, cells.cols, cells.values, self.n_threads
+                self.padded, self._mapped(k), cells.rows, cells.cols, cells.values, self.n_threads, cells.roots
             )
             squares += found.squares
             sizes += found.sizes
@@ -128,7 +128,7 @@ class Chain:
         entries, n_lists = [], 0
         for cells in slices:
             last = n_lists if cells.symmetric else n_lists + 1
-            entries.append(_core.SliceCells(cells.rows, cells.cols, cells.values, n_lists, last))
+            entries.append(_core.SliceCells(cells.rows, cells.cols, cells.values, n_lists, last, cells.roots))
             n_lists = last + 1
         return _core.neighbor_lists(entries, self.n_words, n_lists, self.n_threads)
 
@@ -187,7 +187,9 @@ class Chain:
             precision, mean = self._draw_prior(len(P), P.sum(axis=0), P.T @ P, rng)
             for k in symmetric:
                 cells = slices[k]
-                sums = _core.cell_sums(self.padded, self.d, cells.rows, cells.cols, cells.values, self.n_threads)
+                sums = _core.cell_sums(
+                    self.padded, self.d, cells.rows, cells.cols, cells.values, self.n_threads, cells.roots
+                )
                 self.slices[k] = _draw_normal(
                     precision + self.alpha * sums.gram,
                     precision @ mean + self.alpha * sums.sum,
@@ -206,7 +208,7 @@ class Chain:
         sum over words i of the Kronecker product of V_i V_i' and the Gram matrix of the words that i has cells
         with."""
         d, (above, right) = self.d, np.triu_indices(self.d)
-        both = _core.SliceCells(cells.rows, cells.cols, cells.values, row_list=0, col_list=1)
+        both = _core.SliceCells(cells.rows, cells.cols, cells.values, row_list=0, col_list=1, roots=cells.roots)
         lists = _core.neighbor_lists([both], self.n_words, 2, self.n_threads)
         products = np.zeros((len(above), len(above)))
         total = np.zeros((d, d))

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._common.types import Array
+from ._observed import Cells, Observation
 from ._random import NEW_CELLS, ChainNumbers
-from ._slices import Cells, CosineSlice, check_list, each_once, given_cells, skip, zeros_of_slices
+from ._slices import CosineSlice, check_list, each_once, given_cells, skip, zeros_of_slices
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,20 @@ class NewWords:
         That are known.
     zeros : float or sequence of float
         For each slice.
+    observation : Observation
+        Of the values of cells.
     """
 
     def __init__(
-        self, slices: Sequence[Any], symmetric: Sequence[bool], n_words: int, dtype: Any, zeros: Any = 0.0
+        self,
+        slices: Sequence[Any],
+        symmetric: Sequence[bool],
+        n_words: int,
+        dtype: Any,
+        zeros: Any = 0.0,
+        observation: Observation | None = None,
     ) -> None:
+        self._observation = Observation() if observation is None else observation
         check_list(slices)
         if len(slices) != len(symmetric):
             raise ValueError(f"slices: expected one for each of {len(symmetric)} slices, got {len(slices)}")
@@ -93,7 +103,8 @@ class NewWords:
                 parts = [block.draw(self._zeros[k], rng) for block in each]
             nothing = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, self._dtype)
             rows, cols, values = (np.concatenate(arrays) for arrays in zip(nothing, *parts, strict=True))
-            drawn.append(Cells(rows.astype(np.int32), cols.astype(np.int32), values, self._symmetric[k]))
+            cells = Cells(rows.astype(np.int32), cols.astype(np.int32), values, self._symmetric[k])
+            drawn.append(self._observation.of(cells, k))
         return drawn
 
     def _read(self, each: Any, k: int) -> CosineSlice | list[Block]:

@@ -14,8 +14,9 @@ from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_integer, check_positive, check_real
 from ._chain import Chain
+from ._observed import Cells
 from ._random import CELLS
-from ._slices import Cells, CellSampler
+from ._slices import CellSampler
 
 _AT_ONCE = 1 << 30  # bytes of draws that room is made for before there are any
 
@@ -221,8 +222,9 @@ class _Draws:
 
 
 def _log_likelihood(cells: list[Cells], squares: float, alpha: float) -> float:
-    """Of cells with residuals of this sum of squares."""
-    return 0.5 * (sum(map(len, cells)) * math.log(alpha / (2 * math.pi)) - alpha * squares)
+    """Of cells with residuals of this weighted sum of squares."""
+    logs = sum(map(len, cells)) * math.log(alpha / (2 * math.pi)) + sum(each.log_precision for each in cells)
+    return 0.5 * (logs - alpha * squares)
 
 
 def effective_sample_size(trace: Any) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,10 @@ from .. import _core
 from .._common.persistence import checksum
 from .._common.types import Array
 from .._common.validation import check_sparse
+from ._observed import LARGEST, Cells, Observation
 from ._random import PAIRS, ChainNumbers, SliceNumbers
 
 _CROWDED = 32  # times as many pairs as are drawn: if there are fewer, none is drawn twice
-_LARGEST = 1e145  # of a cell's size: sums of squares stay finite in double
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Observed cells of a slice: each pair of words once, but for a few that are drawn, see `Pairs`."""
-
-    rows: Array  # int32
-    cols: Array
-    values: Array
-    symmetric: bool = True
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 class Pairs:
@@ -178,7 +164,7 @@ def given_cells(matrix: Any, dtype: Any, name: str) -> tuple[Array, Array, Array
     if not np.isfinite(values).all():
         raise ValueError(f"{name}: expected finite values in {np.dtype(dtype)}")
     largest = float(np.abs(values).max(initial=0))
-    if largest > _LARGEST:
+    if largest > LARGEST:
         raise ValueError(
             f"{name}: values up to {largest:g} are too large to be squared; expected them scaled down"
         )
@@ -221,9 +207,16 @@ class ObservedSlice:
         self.cells = Cells(rows[first].astype(np.int32), cols[first].astype(np.int32), values[first], symmetric)
         self.known = np.unique(np.concatenate([self.cells.rows, self.cells.cols]))
         self._missing = Pairs(self.known, shape[0], ordered=not symmetric, excluded=keys)
+        self._zero = zero_cell(self.cells.values.dtype)
 
     def __len__(self) -> int:
         return int(self._n_words)
+
+    def observe(self, observation: Observation, k: int, *, with_zeros: bool) -> None:
+        """Have the cells of slice k, and a missing one if it may be drawn, as they are observed."""
+        self.cells = observation.of(self.cells, k)
+        if with_zeros:
+            self._zero = observation.of(self._zero, k)
 
     def draw(self, n: int | None, zeros: float, numbers: SliceNumbers, n_threads: int) -> Cells:
         """All cells or `n` of them at random, and for each so many missing ones as zeros, if there are; see
@@ -231,30 +224,33 @@ class ObservedSlice:
         cells = self.cells
         if n is not None and n < len(cells):
             kept = np.sort(numbers.generator().choice(len(cells), n, replace=False))
-            cells = Cells(cells.rows[kept], cells.cols[kept], cells.values[kept], self.symmetric)
+            cells = cells.take(kept)
         if zeros == 0:
             return cells
         rows, cols = self._missing.draw(round(zeros * len(cells)), numbers, n_threads)
+        zero = self._zero
         return Cells(
             np.concatenate([cells.rows, rows]),
             np.concatenate([cells.cols, cols]),
-            np.concatenate([cells.values, np.zeros(len(rows), cells.values.dtype)]),
+            np.concatenate([cells.values, np.repeat(zero.values, len(rows))]),
             self.symmetric,
+            None if zero.roots is None else np.concatenate([cells.roots, np.repeat(zero.roots, len(rows))]),
         )
 
     def split(self, share: float, rng: np.random.Generator) -> Cells:
         """Take a share of the cells out, and return them."""
         held = np.zeros(len(self.cells), bool)
         held[rng.choice(len(held), round(share * len(held)), replace=False)] = True
-        out, kept = (
-            Cells(self.cells.rows[part], self.cells.cols[part], self.cells.values[part], self.symmetric)
-            for part in (held, ~held)
-        )
-        self.cells = kept
+        out, self.cells = self.cells.take(np.flatnonzero(held)), self.cells.take(np.flatnonzero(~held))
         return out
 
 
 Slice = CosineSlice | ObservedSlice
+
+
+def zero_cell(dtype: Any) -> Cells:
+    """A missing cell that is taken for a zero, of no words in particular."""
+    return Cells(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, dtype))
 
 
 def check_list(slices: Any) -> None:
@@ -295,10 +291,19 @@ class CellSampler:
     zeros : float or sequence of float
         For each slice.
     cells : sequence of (int, "match" or None), or None
+    observation : Observation
+        Of the values of cells: once of those that are given, of cosines whenever they are drawn.
     """
 
-    def __init__(self, slices: list[Slice], zeros: Any, cells: Sequence[int | str | None] | None) -> None:
+    def __init__(
+        self,
+        slices: list[Slice],
+        zeros: Any,
+        cells: Sequence[int | str | None] | None,
+        observation: Observation | None = None,
+    ) -> None:
         self.slices = slices
+        self._observation = Observation() if observation is None else observation
         self._zeros = zeros_of_slices(zeros, [isinstance(each, CosineSlice) for each in slices])
         if cells is not None and (isinstance(cells, str) or not isinstance(cells, (Sequence, np.ndarray))):
             raise TypeError(f"cells: expected a sequence, one for each of {len(slices)} slices, got {cells!r}")
@@ -319,6 +324,8 @@ class CellSampler:
                 )
             if n == "match" and k == 0:
                 raise ValueError("cells: the first slice cannot match itself: expected a number of cells or None")
+            if isinstance(each, ObservedSlice):
+                each.observe(self._observation, k, with_zeros=self._zeros[k] > 0)
 
     @property
     def n_words(self) -> int:
@@ -343,7 +350,7 @@ class CellSampler:
             mine = SliceNumbers(numbers, sweep, k)
             if isinstance(each, CosineSlice):
                 assert wanted is not None
-                drawn.append(each.draw(wanted, mine, dtype, n_threads))
+                drawn.append(self._observation.of(each.draw(wanted, mine, dtype, n_threads), k))
             else:
                 drawn.append(each.draw(wanted, self._zeros[k], mine, n_threads))
         return drawn

@@ -137,7 +137,12 @@ class _LoopCache(FunctionCache):  # type: ignore[misc]
 def kept_on_disk(loop: Callable[..., Any], known: str | None, **options: Any) -> Any:
     """Compile a loop around a function of this digest, or find it on disk."""
     compiled = numba.njit(**options)(named_after(loop, known, loop.__qualname__.replace(".<locals>", "")))
+    look_on_disk(compiled, compiled.py_func, known)
+    return compiled
+
+
+def look_on_disk(compiled: Any, function: Callable[..., Any], known: str | None) -> None:
+    """Have what Numba will make of a function found on disk, and kept there."""
     if known is not None:
         with contextlib.suppress(RuntimeError, OSError):  # there may be no folder that can be written to
-            compiled._cache = _LoopCache(compiled.py_func)
-    return compiled
+            compiled._cache = _LoopCache(function)

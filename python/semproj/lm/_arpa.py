@@ -26,11 +26,8 @@ def read_arpa(path: PathLike, n_threads: int) -> tuple[Array, Array, _core.NGram
                 session.feed(chunk)
         tables = session.finish()
         text, offsets = session.text(), session.offsets()
-        bytes(text).decode()
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{os.fspath(path)}: the file is damaged: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)}: has words that are not valid UTF-8 ({error})") from None
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}, {error}") from None
     for word in session.gaps():

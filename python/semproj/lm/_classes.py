@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._common.validation import check_integer, keeps_previous_fit, seed_key
 from .._core import lm as _core
-from ._model import as_sentences
-from ._reading import Sentences, lines_of, number_words
+from ._reading import read_text
+from ._sentences import NumberedText
 from ._vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Sentence, Vocabulary
 
 
@@ -105,34 +105,32 @@ class WordClasses(Persistent, BaseEstimator):  # type: ignore[misc]
         self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
-    def fit(self, sentences: Iterable[Sentence], y: Any = None) -> WordClasses:
+    def fit(
+        self,
+        sentences: Iterable[Sentence] | None = None,
+        y: Any = None,
+        *,
+        files: PathLike | Iterable[PathLike] | None = None,
+    ) -> WordClasses:
         """Find classes of the words of a text.
 
         Parameters
         ----------
-        sentences : iterable of str or of sequences of str
-            A str is cut at white space. They are read once.
-        y : ignored
+        sentences : iterable of sentences
+            Each a str, which ASCII white space divides into words, or a sequence of words. Read once, in batches.
+            Models add ``<s>`` and ``</s>`` by themselves: the text must not have them.
+        files : path-like or iterable of path-likes
+            Instead: UTF-8 text with one sentence a line; ``.gz`` and ``.xz`` are unpacked while reading.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        return self._fit_numbers(*number_words(as_sentences(sentences), None, int(self.min_count)))
+        threads = resolve_threads(self.n_threads)
+        return self._fit_numbers(*read_text(sentences, files, min_count=int(self.min_count), n_threads=threads))
 
-    @keeps_previous_fit
-    def fit_files(self, paths: PathLike | Sequence[PathLike]) -> WordClasses:
-        """Find classes of the words of text files, UTF-8 with one sentence a line; ``.gz`` and ``.xz`` too.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        return self._fit_numbers(*number_words(lines_of(paths), None, int(self.min_count)))
-
-    def _fit_numbers(self, text: Sentences, vocabulary: Vocabulary) -> WordClasses:
+    def _fit_numbers(self, text: NumberedText, vocabulary: Vocabulary) -> WordClasses:
         """Fit on words that are numbers already."""
         sweeps = _ExchangeSweeps(self, text, vocabulary)
         fit_by_sweeps(self, sweeps, max_iter=int(self.max_iter), tol=float(self.tol))
@@ -173,9 +171,9 @@ class _ExchangeSweeps(Sweeps):
     argument = "sentences"
     sized_by = ("n_classes",)
 
-    def __init__(self, model: WordClasses, text: Sentences, vocabulary: Vocabulary) -> None:
+    def __init__(self, model: WordClasses, text: NumberedText, vocabulary: Vocabulary) -> None:
         self.model, self.text, self.vocabulary = model, text, vocabulary
-        self.n_words = len(vocabulary)
+        self.n_words, self.n_tokens = len(vocabulary), len(text.ids) + len(text)
         self.n_classes = int(model.n_classes)
         self.threads = resolve_threads(model.n_threads)
 
@@ -211,7 +209,7 @@ class _ExchangeSweeps(Sweeps):
 
     def step(self, sweep: int) -> float:
         found = _core.exchange_words(self.pairs, self.classes, self.n_classes + 1, self.n_classes, self.threads)
-        return found.log_likelihood / (math.log(10) * self.text.n_tokens)
+        return found.log_likelihood / (math.log(10) * self.n_tokens)
 
     def state(self) -> State:
         return {"classes": self.classes}, {}

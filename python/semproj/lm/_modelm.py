@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -21,9 +21,10 @@ from .._common.validation import check_integer, check_positive, check_real, keep
 from .._core import lm as _core
 from ._classes import WordClasses
 from ._contexts import Trie
-from ._model import LanguageModel, SentenceSums, WordScores, as_sentences
+from ._model import LanguageModel, SentenceSums, WordScores
 from ._modelm_training import ModelMSweeps
-from ._reading import Sentences, lines_of, number_words
+from ._reading import read_text
+from ._sentences import NumberedText
 from ._vocabulary import UNKNOWN_ID, Sentence, Vocabulary, split_words
 
 _BATCH = 1 << 14  # sentences that are scored at a time
@@ -139,37 +140,32 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         self.n_threads, self.progress = n_threads, progress
 
     @keeps_previous_fit
-    def fit(self, sentences: Iterable[Sentence], y: Any = None) -> ModelM:
+    def fit(
+        self,
+        sentences: Iterable[Sentence] | None = None,
+        y: Any = None,
+        *,
+        files: PathLike | Iterable[PathLike] | None = None,
+    ) -> ModelM:
         """Fit the model to a text.
 
         Parameters
         ----------
-        sentences : iterable of str or of sequences of str
-            A str is cut at white space. They are read once.
-        y : ignored
+        sentences : iterable of sentences
+            Each a str, which ASCII white space divides into words, or a sequence of words. Read once, in batches.
+            Models add ``<s>`` and ``</s>`` by themselves: the text must not have them.
+        files : path-like or iterable of path-likes
+            Instead: UTF-8 text with one sentence a line; ``.gz`` and ``.xz`` are unpacked while reading.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        return self._fit(as_sentences(sentences))
-
-    @keeps_previous_fit
-    def fit_files(self, paths: PathLike | Sequence[PathLike]) -> ModelM:
-        """Fit the model to text files, UTF-8 with one sentence a line; ``.gz`` and ``.xz`` too.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        return self._fit(lines_of(paths))
-
-    def _fit(self, sentences: Iterable[Any]) -> ModelM:
+        threads = resolve_threads(self.n_threads)
         classes = self.classes
         if isinstance(classes, WordClasses) and hasattr(classes, "classes_"):
-            text, _ = number_words(sentences, classes.vocabulary_)
+            text = read_text(sentences, files, n_threads=threads).numbered_by(classes.vocabulary_)
         else:
             if isinstance(classes, WordClasses):
                 classes = clone(classes)
@@ -181,7 +177,7 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
                     n_threads=self.n_threads,
                     progress=self.progress,
                 )
-            text, vocabulary = number_words(sentences, None, int(classes.min_count))
+            text, vocabulary = read_text(sentences, files, min_count=int(classes.min_count), n_threads=threads)
             classes._fit_numbers(text, vocabulary)
             classes.set_params(n_threads=None, progress=False)  # they were of this fit
         self.classes_ = classes
@@ -204,7 +200,7 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
 
     def _score_tokens(self, words: list[str], bos: bool, eos: bool) -> WordScores:
         ids = self.vocabulary_.ids(words)
-        found = self._score_ids(Sentences(ids, np.array([0, len(ids)], np.int64)), bos, eos, 1)
+        found = self._score_ids(NumberedText(ids, np.array([0, len(ids)], np.int64)), bos, eos, 1)
         unknown = np.concatenate([ids == UNKNOWN_ID, np.zeros(int(eos), bool)])
         return WordScores(found, np.zeros(len(found), np.int32), unknown)
 
@@ -217,7 +213,7 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
         while batch := list(islice(rest, _BATCH)):
             words = [split_words(each, f"sentences[{number + i}]") for i, each in enumerate(batch)]
             number += len(batch)
-            text = Sentences(*self.vocabulary_.encode(words))
+            text = NumberedText(*self.vocabulary_.encode(words))
             found = self._score_ids(text, bos, eos, threads)
             unknown = text.ids == UNKNOWN_ID
             if eos:
@@ -235,7 +231,7 @@ class ModelM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
             return SentenceSums(np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
         return SentenceSums(*(np.concatenate(each) for each in zip(*sums, strict=True)))
 
-    def _score_ids(self, text: Sentences, bos: bool, eos: bool, n_threads: int) -> Any:
+    def _score_ids(self, text: NumberedText, bos: bool, eos: bool, n_threads: int) -> Any:
         if getattr(self, "_scorer", None) is None:
             self._scorer = self._make_scorer()
         return self._scorer.score(text.starts, text.ids, bos, eos, n_threads)

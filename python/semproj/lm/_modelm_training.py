@@ -25,7 +25,7 @@ from .._common.resources import resolve_threads
 from .._common.types import Array
 from .._core import lm as _core
 from ._contexts import Trie, make_trie
-from ._reading import Sentences
+from ._sentences import NumberedText
 from ._vocabulary import BEGIN_ID, END_ID
 
 LEAST_SHARE = 2.0  # steps are at first as long as if half of the levels changed, but at least two
@@ -44,7 +44,7 @@ class WordNumbers:
         self.class_starts = np.zeros(n_classes + 1, np.int64)
         np.cumsum(np.bincount(classes, minlength=n_classes), out=self.class_starts[1:])
 
-    def forest(self, text: Sentences, order: int, kind: str, n_threads: int) -> _core.HistoryForest:
+    def forest(self, text: NumberedText, order: int, kind: str, n_threads: int) -> _core.HistoryForest:
         begin, end = int(self.words[BEGIN_ID]), int(self.words[END_ID])
         return _core.history_forest(
             text.starts, text.ids, self.words, self.class_starts, begin, end, 1, order, kind, n_threads
@@ -133,9 +133,9 @@ class ModelMSweeps(Sweeps):
     argument = "sentences"
     sized_by = ("order",)
 
-    def __init__(self, model: Any, text: Sentences, classes: Any) -> None:
+    def __init__(self, model: Any, text: NumberedText, classes: Any) -> None:
         self.model, self.text, self.classes = model, text, classes
-        self.n_classes = int(classes.n_classes) + 1
+        self.n_classes, self.n_tokens = int(classes.n_classes) + 1, len(text.ids) + len(text)
         self.threads = resolve_threads(model.n_threads)
 
     def identity(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class ModelMSweeps(Sweeps):
                 each.restore(saved, kind)
 
     def step(self, sweep: int) -> float:
-        return sum(each.sweep() for each in self.models.values()) / self.text.n_tokens
+        return sum(each.sweep() for each in self.models.values()) / self.n_tokens
 
     def state(self) -> State:
         states = [each.state(kind) for kind, each in self.models.items()]

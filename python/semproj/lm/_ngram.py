@@ -125,9 +125,13 @@ class NGramLM(NGramQueries, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         sentences : iterable of sentences
-            Each a str, which ASCII white space divides into words, or a list of words. Read once, in batches.
+            Each a str, which ASCII white space divides into words, or a sequence of words. Read once, in batches.
         files : path-like or iterable of path-likes
             Instead: UTF-8 text with one sentence a line; ``.gz`` and ``.xz`` are unpacked while reading.
+
+        Returns
+        -------
+        self
         """
         settings = check_settings(self)
         builder = _core.NGramTableBuilder(settings.n_threads, None, settings.max_memory // 4, settings.temp_dir)

@@ -15,8 +15,9 @@ from .._common.types import Array
 from .._common.validation import check_integer, check_real, seed_key
 from .._core import lm as _core
 from ._network import Classing, frequency_classes, given_classes, of_kernel, starting_arrays, starting_sums
-from ._sentences import NumberedText, RawText
-from ._vocabulary import BEGIN_ID, END_ID
+from ._reading import RawText
+from ._sentences import NumberedText
+from ._vocabulary import BEGIN_ID, END_ID, Vocabulary
 
 _LAST_RATE = 0.02  # of the learning rate, after all epochs
 _WORDS_PER_STREAM = 2000  # at least, where the number of streams is not given
@@ -59,9 +60,10 @@ class RnnSweeps(Sweeps):
         identity = {name: getattr(model, name) for name in (*names, "across_sentences")}
         identity |= {name: float(getattr(model, name)) for name in ("learning_rate", "clip", "decay", "epochs")}
         identity["held_out"] = model.held_out if self._given is None else self._given.identity()
-        identity["classes"] = None if model.classes is None else checksum(self._given_classes(self._raw.words))
+        words = self._raw.words.words
+        identity["classes"] = None if model.classes is None else checksum(self._given_classes(words))
         text = self._raw.text
-        identity["text"] = [checksum(text.ids), checksum(text.starts), checksum(_bytes_of(self._raw.words))]
+        identity["text"] = [checksum(text.ids), checksum(text.starts), checksum(self._raw.words.text_)]
         return {**identity, "random_state": seed_identity(model.random_state)}
 
     def memory(self) -> int:
@@ -90,7 +92,7 @@ class RnnSweeps(Sweeps):
         self._parts = self.parts_of(len(self._raw.text.ids))
         if saved is not None:
             self._take_up(*saved)
-        self._raw = RawText(NumberedText(text.ids[:0], text.starts[:1]), [])
+        self._raw = RawText(NumberedText(text.ids[:0], text.starts[:1]), Vocabulary())
         self._classes = self.classing.of_kernel()
 
     def parts_of(self, n_words: int) -> int:
@@ -214,10 +216,6 @@ class RnnSweeps(Sweeps):
         return fitted | {"vocabulary_": self.vocabulary, "activation_": self._model.activation} | {
             "decay_": float(self._model.decay)
         }, self._objective
-
-
-def _bytes_of(words: list[str]) -> Array:
-    return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 
 def _decayed(way: float) -> float:

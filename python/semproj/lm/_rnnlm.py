@@ -20,8 +20,9 @@ from .._common.validation import check_choice, check_integer, check_positive, ch
 from .._core import lm as _core
 from ._model import LanguageModel, SentenceSums, WordScores
 from ._network import Classing, of_kernel
+from ._reading import RawText, read_text
 from ._rnn_training import RnnSweeps
-from ._sentences import NumberedText, RawText, number_sentences, read_files, read_sentences
+from ._sentences import NumberedText, number_sentences
 from ._vocabulary import BEGIN_ID, UNKNOWN_ID, Sentence, Vocabulary
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
@@ -181,21 +182,23 @@ class RNNLM(Persistent, LanguageModel, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        sentences : iterable of str or of lists of str
-            A str is cut at white space. ``<s>`` and ``</s>`` come of themselves and must not be in them.
+        sentences : iterable of sentences
+            Each a str, which ASCII white space divides into words, or a sequence of words. Read once, in batches.
+            Models add ``<s>`` and ``</s>`` by themselves: the text must not have them.
         files : path-like or iterable of path-likes
             Instead: UTF-8 text with one sentence a line; ``.gz`` and ``.xz`` are unpacked while reading.
+
+        Returns
+        -------
+        self
         """
         self._check_parameters()
-        if (sentences is None) == (files is None):
-            raise ValueError("sentences: expected sentences, or files=, and not both")
-        return self._fit(read_sentences(sentences) if files is None else read_files(files))
-
-    def _fit(self, raw: RawText) -> RNNLM:
-        if len(raw.text) == 0:
-            raise ValueError("sentences: expected at least one")
-        given = isinstance(self.held_out, (float, int, type(None)))
-        sweeps = RnnSweeps(self, raw, None if given else HeldOut(read_sentences(self.held_out, "held_out")))
+        threads = resolve_threads(self.n_threads)
+        raw = read_text(sentences, files, ends=True, n_threads=threads)
+        held_out = None
+        if not isinstance(self.held_out, (float, int, type(None))):
+            held_out = HeldOut(read_text(self.held_out, None, ends=True, n_threads=threads, name="held_out"))
+        sweeps = RnnSweeps(self, raw, held_out)
         parts = sweeps.parts_of(len(raw.text.ids))
         planned = max(1, round(float(self.epochs) * parts))
         fit_by_sweeps(
@@ -297,15 +300,10 @@ class HeldOut:
     """Sentences that were given to measure perplexity by."""
 
     def __init__(self, raw: RawText) -> None:
-        if len(raw.text) == 0:
-            raise ValueError("held_out: expected a sentence at least")
         self._raw = raw
 
     def identity(self) -> list[int]:
-        return [
-            checksum(self._raw.text.ids),
-            checksum(np.frombuffer("\n".join(self._raw.words).encode(), np.uint8)),
-        ]
+        return [checksum(self._raw.text.ids), checksum(self._raw.words.text_)]
 
     def text(self, vocabulary: Vocabulary) -> NumberedText:
         return self._raw.numbered_by(vocabulary)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
-from .._common.files import PathLike, numbered_lines
 from .._common.types import Array
-from ._model import as_sentences
-from ._vocabulary import BEGIN, END, END_ID, SPECIAL, UNKNOWN_ID, Sentence, Vocabulary, split_words
-
-_AT_ONCE = 1 << 20  # words that are numbers of Python, and not yet of an array
+from ._vocabulary import BEGIN, END, UNKNOWN_ID, Sentence, Vocabulary, split_words
 
 
 class NumberedText(NamedTuple):
-    """Words of all sentences, and the end of each; sentence i is ids[starts[i] : starts[i + 1]]."""
+    """Numbers of the words of all sentences; sentence i is ids[starts[i] : starts[i + 1]]."""
 
     ids: Array  # int32
     starts: Array  # int64
@@ -31,63 +26,6 @@ class NumberedText(NamedTuple):
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][sentences] - starts[:-1], lengths)
         return NumberedText(self.ids[places], starts)
-
-
-class RawText(NamedTuple):
-    """A text whose words are numbered as they come, after the three that every vocabulary has."""
-
-    text: NumberedText
-    words: list[str]
-
-    def vocabulary(self, sentences: Array, min_count: int) -> Vocabulary:
-        """The words that are so often in these sentences."""
-        counts = np.bincount(self.text.take(sentences).ids, minlength=len(self.words))
-        return Vocabulary.from_counts(
-            {w: int(n) for w, n in zip(self.words, counts, strict=True) if n >= min_count}
-        )
-
-    def numbered_by(self, vocabulary: Vocabulary) -> NumberedText:
-        """The same text in the numbers of a vocabulary."""
-        numbers = np.array([vocabulary[word] for word in self.words], np.int32)
-        return NumberedText(numbers[self.text.ids], self.text.starts)
-
-
-def read_sentences(sentences: Any, name: str = "sentences") -> RawText:
-    """Number the words of all sentences."""
-    return _number(
-        (split_words(each, f"{name}[{i}]") for i, each in enumerate(as_sentences(sentences, name))), name
-    )
-
-
-def read_files(files: PathLike | Iterable[PathLike]) -> RawText:
-    """The same, of files with a sentence a line."""
-    paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
-        raise TypeError(f"files: expected paths, got {type(files).__name__}")
-    return _number((split_words(line) for path in paths for _, line in numbered_lines(path)), "files")
-
-
-def _number(sentences: Iterator[list[str]], name: str) -> RawText:
-    numbers = {word: i for i, word in enumerate(SPECIAL)}
-    parts: list[Array] = []
-    ids: list[int] = []
-    lengths: list[int] = []
-    for words in sentences:
-        if BEGIN in words or END in words:
-            what = BEGIN if BEGIN in words else END
-            raise ValueError(
-                f"{name}: sentence {len(lengths)} has {what}, which stands for its start or end; leave it out"
-            )
-        before = len(ids)
-        ids.extend([numbers.setdefault(word, len(numbers)) for word in words])
-        ids.append(END_ID)
-        lengths.append(len(ids) - before)
-        if len(ids) >= _AT_ONCE:
-            parts.append(np.array(ids, np.int32))
-            ids.clear()
-    parts.append(np.array(ids, np.int32))
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return RawText(NumberedText(np.concatenate(parts), starts), list(numbers))
 
 
 def number_sentences(sentences: Iterable[Sentence], vocabulary: Vocabulary, *, eos: bool = True) -> NumberedText:

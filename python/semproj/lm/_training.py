@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
-import lzma
 import os
 import tempfile
 import time
 import warnings
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .._common.base import progress_bar
 from .._common.config import log
-from .._common.files import PathLike, open_binary
 from .._common.resources import half_of_memory, resolve_threads
 from .._common.types import Array
 from .._common.validation import check_choice, check_integer
 from .._core import lm as _core
-from .._core import take_batch
-from ._model import as_sentences
-from ._vocabulary import BEGIN, END, SPECIAL
+from ._reading import BLOCK, check_given, read_words
+from ._vocabulary import SPECIAL
 
 MAX_ORDER = 6
 _LEAST_MEMORY = 1 << 20
-_BLOCK = 1 << 22  # bytes of a file, or characters of sentences, that are taken at a time
-_BOM = b"\xef\xbb\xbf"
 
 
 class DiscountWarning(UserWarning):
@@ -145,8 +137,7 @@ def _checked_folder(folder: Any) -> str:
 
 def train(settings: Settings, sentences: Any, files: Any, sink: _core.NGramSink) -> Trained:
     """Hand all n-grams of a model to a sink. The text is read once."""
-    if (sentences is None) == (files is None):
-        raise ValueError("sentences: expected sentences, or files=, and not both")
+    check_given(sentences, files)
     start = time.monotonic()
     training = _core.NGramTraining(
         settings.order,
@@ -165,7 +156,19 @@ def train(settings: Settings, sentences: Any, files: Any, sink: _core.NGramSink)
             bar.set_postfix(step=step, words_per_second=f"{speed:.3g}")
             log.debug("NGramLM: %s, %d words, %.3g words a second", step, training.n_words, speed)
 
-        chosen = _read(training, settings, sentences, files, bar)
+        chosen = read_words(
+            training,
+            sentences,
+            files,
+            settings.min_count,
+            settings.max_words,
+            settings.vocabulary,
+            block=max(min(BLOCK, settings.max_memory // 64), 1 << 12),
+            hint='; markers="unknown" takes it as an unknown word',
+            seen=bar.update,
+        )
+        if training.n_words == 0:
+            raise ValueError(f"{'sentences' if files is None else 'files'}: expected at least one word")
         begin("sort")
         training.sort()
         begin("count")
@@ -196,86 +199,3 @@ def warn_of_discounts(smoothing: str, fallen_back: Sequence[int], stacklevel: in
     taken = "0.5, 1 and 1.5 are taken" if smoothing == "kneser_ney" else "some counts are left as they are"
     what = f"sentences: the counts give no discounts for n-grams of order {orders}, as those of small texts"
     warnings.warn(f"{what}; {taken} (see discounts_)", DiscountWarning, stacklevel=stacklevel + 1)
-
-
-def _read(training: _core.NGramTraining, settings: Settings, sentences: Any, files: Any, bar: Any) -> Any:
-    block = max(min(_BLOCK, settings.max_memory // 64), 1 << 12)
-    paths = None if files is None else _checked_files(files)
-    with _located(paths):
-        steps = _add_sentences(training, sentences, block) if paths is None else _add_files(training, paths, block)
-        known = 0
-        for _ in steps:
-            bar.update(training.n_words - known)
-            known = training.n_words
-        training.end_text()
-        bar.update(training.n_words - known)
-        if training.n_words == 0:
-            raise ValueError(f"{'sentences' if files is None else 'files'}: expected at least one word")
-        return training.choose(settings.min_count, settings.max_words, settings.vocabulary)
-
-
-def _add_sentences(training: _core.NGramTraining, sentences: Any, block: int) -> Iterator[None]:
-    iterator = iter(as_sentences(sentences))
-    while batch := take_batch(iterator, block, block // 16):
-        training.add_sentences(batch)
-        yield
-
-
-def _checked_files(files: Any) -> list[PathLike]:
-    paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    if isinstance(paths, (bytes, Mapping)) or not isinstance(paths, Iterable):
-        raise TypeError(f"files: expected paths, got {type(files).__name__}")
-    paths = list(paths)
-    for path in paths:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"files: expected paths, got {type(path).__name__}")
-    if not paths:
-        raise ValueError("files: expected at least one")
-    return paths
-
-
-def _add_files(training: _core.NGramTraining, paths: list[PathLike], block: int) -> Iterator[None]:
-    buffer = bytearray(block)
-    whole = memoryview(buffer)
-    for path in paths:
-        with open_binary(path) as file:
-            last, is_first = b"\n", True
-            while n := _read_into(file, whole, path):
-                begin = len(_BOM) if is_first and bytes(whole[: len(_BOM)]) == _BOM else 0
-                is_first = False
-                training.add_bytes(whole[begin:n])
-                last = bytes(whole[n - 1 : n])
-                yield
-        if last != b"\n":
-            training.add_bytes(b"\n")
-
-
-def _read_into(file: Any, buffer: memoryview, path: PathLike) -> int:
-    try:
-        return int(file.readinto(buffer))
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise ValueError(f"{path}: the file is damaged: {error}") from error
-
-
-@contextmanager
-def _located(paths: list[PathLike] | None) -> Iterator[None]:
-    """Say in which line of which file it is what a text must not have: looked for only then."""
-    try:
-        yield
-    except _core.CorpusError as error:
-        for path in paths or ():
-            with open_binary(path) as file:
-                for number, line in enumerate(file, 1):
-                    if (what := _wrong_in(line, str(error))) is not None:
-                        raise ValueError(f"{path}, line {number}: {what}") from None
-        raise ValueError(str(error)) from None
-
-
-def _wrong_in(line: bytes, message: str) -> str | None:
-    """What is wrong with a line, if it is what the message is about."""
-    try:
-        words = line.decode("utf-8-sig").encode().split()
-    except UnicodeDecodeError as error:
-        return f"not valid UTF-8 ({error})" if "UTF-8" in message else None
-    is_there = any(marker in words for marker in (BEGIN.encode(), END.encode()))
-    return message.partition(": ")[2] if is_there and "UTF-8" not in message else None

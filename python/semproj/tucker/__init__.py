@@ -358,7 +358,9 @@ class _TuckerSweeps(Sweeps):
         if memory is None:
             return BLOCK_BYTES
         fixed, least = needed_memory(data, self._ranks, self._model.init == "hosvd")
-        fixed += 0 if self._model.value is None else self._tensor.values.nbytes
+        if self._model.value is not None:  # what it made of the user's values, and what is left of that
+            own = data.values is not self._tensor.values
+            fixed += self._tensor.values.nbytes + (data.values.nbytes if own else 0)
         if memory < fixed + 2 * least:
             raise ValueError(
                 f"max_memory: {memory} bytes are too few for this fit, which needs about {fixed + 2 * least}"
