@@ -66,6 +66,10 @@ KERNELS = {
         "X, Y = rows(3_000, 4_000, 20_000), rng.standard_normal((20_000, 300))",
         "sj.kernels.weighted_row_solve(X, Y, missing_weight=0.01, reg=1.0, n_threads=N)",
     ),
+    "sparse top_k": (
+        "Q, C = rows(300_000, 60, 500), rows(300_000, 60, 500)",
+        "sj.retrieval.top_k(Q, C, n_threads=N)",
+    ),
     "top_k": (
         "Q, C = np.ones((3000, 500), np.float32), np.ones((100_000, 500), np.float32)",
         "sj.retrieval.top_k(Q, C, metric='l1', n_threads=N)",
