@@ -32,6 +32,13 @@ def negative_product(u: Any, v: Any) -> float:
     return -dot
 
 
+def l1(u: Any, v: Any) -> float:
+    total = np.float32(0)
+    for i in range(len(u)):
+        total += abs(u[i] - v[i])
+    return total
+
+
 def sparse_product(indices_u: Any, values_u: Any, indices_v: Any, values_v: Any) -> float:
     dot = np.float32(0)
     i = j = 0
@@ -51,14 +58,18 @@ def open_retrieval(options: Options) -> Iterator[Workload]:
     n, m = options.pick((1000, 20_000), (500, 8_000), (20, 150))
     dense = vectors(n, m, 200)
     few = options.pick((1000, 20_000), (500, 5_000), (20, 150))
-    for name, rows, metric, built_in, shift in (
-        ("cosine_d200", dense, cosine, "cosine", 1),
-        ("product_d200", dense, negative_product, "inner_product", 0),
-        ("product_names", trigrams(*few), sparse_product, "inner_product", 0),
+    # Distances of functions, as the scores that are built in: ``shift + sign * distance``
+    for name, rows, metric, built_in, (shift, sign) in (
+        ("cosine_d200", dense, cosine, "cosine", (1, -1)),
+        ("product_d200", dense, negative_product, "inner_product", (0, -1)),
+        ("l1_d200", dense, l1, "l1", (0, 1)),
+        ("product_names", trigrams(*few), sparse_product, "inner_product", (0, -1)),
     ):
 
-        def by_function(threads: int, rows: Any = rows, metric: Any = metric, shift: int = shift) -> np.ndarray:
-            return shift - top_k(*rows, K, metric=metric, n_threads=threads)[1]
+        def by_function(
+            threads: int, rows: Any = rows, metric: Any = metric, shift: int = shift, sign: int = sign
+        ) -> np.ndarray:
+            return shift + sign * top_k(*rows, K, metric=metric, n_threads=threads)[1]
 
         def by_name(threads: int, rows: Any = rows, built_in: str = built_in) -> np.ndarray:
             return top_k(*rows, K, metric=built_in, n_threads=threads)[1]

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .atomic import replacing
-from .functions import Function, describe_function, functions_of, matched_functions
+from .functions import Function, UnusableFunction, describe_function, functions_of, matched_functions
 from .layouts import ArrayLayouts, Numbers, check_arrays, check_numbers, layouts, numbers
 from .resources import resolve_threads
 from .tensorfile import Arrays, SavedModelError, map_tensors, unique_keys, write_tensors
@@ -257,7 +257,9 @@ def load(
     given = matched_functions(asked, functions, verify=verify)
     try:
         return _build(description, arrays, given)
-    except Exception as error:  # whatever a file makes go wrong is its fault
+    except UnusableFunction:
+        raise
+    except Exception as error:  # whatever else a file makes go wrong is its fault
         what = f"{path}: does not describe a model of this version ({error!s:.300})"
         raise SavedModelError(what) from error
 

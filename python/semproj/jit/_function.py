@@ -12,6 +12,7 @@ import numba
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
+from .._common.functions import UnusableFunction
 from .._common.types import Array
 from ._cache import digest, kept_on_disk, named_after
 
@@ -94,7 +95,7 @@ def compile_loop(make_loop: Any, function: Any, argument: Argument, types: tuple
     except Exception as error:
         message = f"{argument.name}: Numba cannot compile the function; it is called as {argument.call}"
         said = _two_lines(error)
-        raise TypeError(f"{message}\n{said}" if said else message) from error
+        raise UnusableFunction(f"{message}\n{said}" if said else message) from error
     return loop
 
 
