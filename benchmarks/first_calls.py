@@ -45,7 +45,10 @@ CALLS = {
         "proximal",
         "sj.CPLSA(2, max_iter=2, prox=lambda d, c, s: min(max(d, -c), c), coupling=5.0).fit([X, X])",
     ),
-    "loss": ("contrasts", "sj.S2Net(2, max_iter=2, start='random', loss=lambda d: math.log1p(math.exp(-d))).fit([X, X])"),
+    "loss": (
+        "contrasts",
+        "sj.S2Net(2, max_iter=2, start='random', loss=lambda d: math.log1p(math.exp(-d))).fit([X, X])",
+    ),
     "metric": ("retrieval", "top_k(X.toarray(), X.toarray(), 3, metric=lambda u, v: np.abs(u - v).sum())"),
     "metric of sparse rows": (
         "retrieval",
@@ -59,7 +62,11 @@ def measure(module: str, call: str, folder: str) -> tuple[float, float]:
     script = _SETUP.format(module=module, call=call)
     environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "ignore", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])

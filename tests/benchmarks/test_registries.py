@@ -26,7 +26,10 @@ SPEED = sorted((ROOT / "benchmarks" / "speed").glob("bench_*.py"))
 # Suites that `make bench` leaves out, and why
 NOT_IN_MAKE_BENCH: dict[str, str] = {}
 # Suites that no module of benchmarks/speed times, and why
-NOT_IN_SPEED = {"open": "models with functions of users beside the same models: only their ratio says something"}
+NOT_IN_SPEED = {
+    "open": "models with functions of users beside the same models: only their ratio says something",
+    "names": "one search of all names for all; bench_retrieval times searches of few rows",
+}
 
 
 def _modules(package) -> set[str]:

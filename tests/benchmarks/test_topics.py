@@ -9,6 +9,9 @@ import pytest
 from benchmarks import peers, topics
 
 
+@pytest.mark.filterwarnings(
+    "ignore:The training result may differ even with fixed seed"
+)  # tomotopy's, if it is there
 def test_rows(tmp_path, monkeypatch):
     rows = topics.main(["--tiny", "--json", str(tmp_path / "rows.json")])
     assert json.loads((tmp_path / "rows.json").read_text()) == rows

@@ -13,6 +13,7 @@ from typing import Any
 Function = Callable[..., Any]
 Described = dict[str, Any]  # what is saved of a function: its name and its fingerprint
 
+
 class UnusableFunction(TypeError):
     """A user's function that Numba cannot compile, or that is called with other arguments than it takes."""
 
