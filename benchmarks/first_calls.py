@@ -1,7 +1,8 @@
-"""How long the first call with a user's function takes: compiled, and found on disk. `python -m benchmarks.first_calls`
+"""How long the first call with a user's function takes, compiled and found on disk.
 
-Each is measured in processes of its own: one with an empty folder of compiled loops, then others that find them there.
-Importing Numba is told apart. What the call itself takes, on tiny data, is in both numbers.
+`python -m benchmarks.first_calls`. Each is measured in processes of its own: one with an empty folder of compiled
+loops, then another that finds them there. Importing Numba is told apart. What the call itself takes, on tiny data,
+is in both numbers.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def measure(module: str, call: str, folder: str) -> tuple[float, float]:
 
 
 def main(rounds: int = 3) -> None:
-    print("function                imports   compiled   found on disk   seconds")
+    print("function               imports  compiled  found on disk (seconds)")
     for name, (module, call) in CALLS.items():
         cold, warm, imports = [], [], []
         for _ in range(rounds):
@@ -85,7 +86,7 @@ def main(rounds: int = 3) -> None:
             cold.append(first[1])
             warm.append(again[1])
         numbers = (statistics.median(each) for each in (imports, cold, warm))
-        print("{:<22} {:8.2f} {:10.2f} {:15.2f}".format(name, *numbers), flush=True)
+        print("{:<22} {:7.2f} {:9.2f} {:14.2f}".format(name, *numbers), flush=True)
 
 
 if __name__ == "__main__":
