@@ -18,6 +18,8 @@ CASES = {
     "expm1": (math.expm1, WIDE),
     "log": (math.log, POSITIVE),
     "log1p": (math.log1p, np.concatenate([POSITIVE, -RNG.random(5000), -(10.0 ** RNG.uniform(-300, -1, 2000))])),
+    "log2": (math.log2, np.concatenate([POSITIVE, 2.0 ** np.arange(-1074, 1024)])),
+    "log10": (math.log10, POSITIVE),
     "tanh": (math.tanh, WIDE),
 }
 ENDS = {
@@ -25,6 +27,8 @@ ENDS = {
     "expm1": ([0, -800, np.inf, np.nan], [0, -1, np.inf, np.nan]),
     "log": ([1, 0, -1, np.inf, np.nan], [0, -np.inf, np.nan, np.inf, np.nan]),
     "log1p": ([0, -1, -2, np.inf, np.nan], [0, -np.inf, np.nan, np.inf, np.nan]),
+    "log2": ([8, 0, -1, np.inf, np.nan], [3, -np.inf, np.nan, np.inf, np.nan]),
+    "log10": ([1, 0, -1, np.inf, np.nan], [0, -np.inf, np.nan, np.inf, np.nan]),
     "tanh": ([0, 800, -np.inf, np.nan], [0, 1, -1, np.nan]),
 }
 

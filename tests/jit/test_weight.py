@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from math import log, log1p
 
+import numba
 import numpy as np
 import pytest
 
@@ -122,3 +124,21 @@ def test_columns_are_checked_before_the_loop():
     bad.indices = np.full_like(bad.indices, 10**6)
     with pytest.raises(ValueError, match="X"):
         project(bad, W, weighting=weighting)
+
+
+def by_names(count, document_frequency, n_documents, length):
+    return log1p(count) * np.exp(-length / n_documents) + log(document_frequency) * math.log10(n_documents)
+
+
+def of_an_array(count, document_frequency, n_documents, length):
+    return np.log(np.array([count, length])).sum()
+
+
+@pytest.mark.parametrize("function", [log_tfidf, tfidf, bm25_of(30.0), of_lengths, by_names, of_an_array])
+def test_vectors_are_what_is_compiled_for_one_number_at_a_time(function):
+    """A function that is compiled already is left as it is; a plain one has logarithms of its own, in vectors."""
+    rows = X.astype(np.float64)
+    found, expected = (
+        sj.CustomWeighting(each).fit(rows).transform(rows) for each in (function, numba.njit(function))
+    )
+    np.testing.assert_allclose(found.data, expected.data, rtol=1e-14, atol=1e-14)

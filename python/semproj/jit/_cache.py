@@ -56,7 +56,7 @@ def digest(function: Any) -> str | None:
         _add(hashed, function, set())
     except (_Unknown, RecursionError):
         return None
-    return hashed.hexdigest()
+    return str(hashed.hexdigest())
 
 
 def _add(hashed: Any, value: Any, seen: set[int], *, inner: bool = False) -> None:
@@ -145,9 +145,9 @@ class _LoopCache(FunctionCache):  # type: ignore[misc]
             self.disable()
 
 
-def kept_on_disk(loop: Callable[..., Any], known: str | None, **options: Any) -> Any:
-    """Compile a loop around a function of this digest, or find it on disk."""
-    compiled = numba.njit(**options)(named_after(loop, known, loop.__qualname__.replace(".<locals>", "")))
+def kept_on_disk(loop: Callable[..., Any], known: str | None, name: str, **options: Any) -> Any:
+    """Compile a loop around a function of this digest, or find it on disk under a name of its module's own."""
+    compiled = numba.njit(**options)(named_after(loop, known, name))
     look_on_disk(compiled, compiled.py_func, known)
     return compiled
 

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_LOG2_E = 1.4426950408889634
+_LOG2_E, _LOG10_E = 1.4426950408889634, 0.4342944819032518
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: in a sum with it, the last bits are the nearest integer
 _INF, _NAN = float("inf"), float("nan")
 
@@ -110,11 +110,28 @@ def _at_the_ends(x: float, log_x: float) -> Any:  # pragma: no cover - compiled
 
 
 @inlined  # type: ignore[untyped-decorator]
-def log(x: float) -> Any:  # pragma: no cover - compiled
+def _log_parts_of_any(x: float) -> Any:  # pragma: no cover - compiled
     small = x < 2.2250738585072014e-308
     n, f = _log_parts(choose(small, x * 18014398509481984.0, x))
-    n -= choose(small, 54.0, 0.0)
+    return n - choose(small, 54.0, 0.0), f
+
+
+@inlined  # type: ignore[untyped-decorator]
+def log(x: float) -> Any:  # pragma: no cover - compiled
+    n, f = _log_parts_of_any(x)
     return _at_the_ends(x, n * LN2_HIGH + (f + n * LN2_LOW))
+
+
+@inlined  # type: ignore[untyped-decorator]
+def log2(x: float) -> Any:  # pragma: no cover - compiled
+    """Exact where x is a power of 2."""
+    n, f = _log_parts_of_any(x)
+    return _at_the_ends(x, n + f * _LOG2_E)
+
+
+@inlined  # type: ignore[untyped-decorator]
+def log10(x: float) -> Any:  # pragma: no cover - compiled
+    return log(x) * _LOG10_E
 
 
 @inlined  # type: ignore[untyped-decorator]

@@ -63,7 +63,7 @@ def loop_around(make: Callable[[Any], Loop]) -> Any:
     @functools.lru_cache(maxsize=64)
     def made(function: Any) -> Any:
         user = compiled(function)
-        return kept_on_disk(make(user.function), user.digest, nogil=True)
+        return kept_on_disk(make(user.function), user.digest, make.__qualname__, nogil=True)
 
     return made
 

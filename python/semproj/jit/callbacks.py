@@ -42,7 +42,7 @@ def array_callback(function: Callable[[float, float, float], float]) -> Any:
             found[i] = scalar(a[i], b[i], c[i])
         return 0
 
-    compiled_loop = kept_on_disk(loop, known, **_OPTIONS)
+    compiled_loop = kept_on_disk(loop, known, "array_loop", **_OPTIONS)
 
     def callback(first: Any, second: Any, third: Any, out: Any, n: Any) -> Any:  # pragma: no cover - compiled
         try:

@@ -5,47 +5,82 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
+from numba.core.registry import CPUDispatcher
 
+from .._common.functions import UnusableFunction
 from .._common.types import Array
 from ._function import Argument, Loop, check_function, known_to_numba, loop_around
 from ._loops import run
+from ._vectors import for_vectors
 
 _WEIGHT = Argument("weight", "weight(count, document_frequency, n_documents, document_length)", (2.0, 3, 10, 5.0))
-
-
+_AT_ONCE = 256  # non-zeros: their document frequencies stay in the nearest cache
 _TOKEN_WEIGHT = Argument("token_weight", "token_weight(count, document_frequency, n_documents)", (2.0, 3, 10))
 
 
 @loop_around
 def _loop(function: Any) -> Loop:
     """A cell is a row."""
+    return _loop_of(function)
 
-    def loop(  # pragma: no cover - compiled
-        first: Any, last: Any, indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
-    ) -> None:
-        for r in range(first, last):
-            length = 0.0
-            for i in range(indptr[r], indptr[r + 1]):
-                length += data[i]
-            for i in range(indptr[r], indptr[r + 1]):
-                out[i] = function(float(data[i]), df[indices[i]], n_documents, length)
 
-    return loop
+@loop_around
+def _vector_loop(function: Any) -> Loop:
+    return _loop_of(for_vectors(function))
 
 
 @loop_around
 def _token_loop(function: Any) -> Loop:
-    """A cell is a row, whose length is of no matter."""
+    """The length of a row is of no matter."""
+    return _token_loop_of(function)
 
+
+@loop_around
+def _vector_token_loop(function: Any) -> Loop:
+    return _token_loop_of(for_vectors(function))
+
+
+def _loop_of(function: Any) -> Loop:
     def loop(  # pragma: no cover - compiled
         first: Any, last: Any, indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
     ) -> None:
+        known = np.empty(_AT_ONCE, np.int64)
         for r in range(first, last):
+            length = 0.0
             for i in range(indptr[r], indptr[r + 1]):
-                out[i] = function(float(data[i]), df[indices[i]], n_documents)
+                length += data[i]
+            for start in range(indptr[r], indptr[r + 1], _AT_ONCE):
+                stop = min(start + _AT_ONCE, indptr[r + 1])
+                counts, weights = data[start:stop], out[start:stop]
+                _look_up(df, indices[start:stop], known)
+                for i in range(len(counts)):
+                    weights[i] = function(counts[i] * 1.0, known[i], n_documents, length)
 
     return loop
+
+
+def _token_loop_of(function: Any) -> Loop:
+    def loop(  # pragma: no cover - compiled
+        first: Any, last: Any, indptr: Any, indices: Any, data: Any, df: Any, n_documents: Any, out: Any
+    ) -> None:
+        known = np.empty(_AT_ONCE, np.int64)
+        for start in range(indptr[first], indptr[last], _AT_ONCE):
+            stop = min(start + _AT_ONCE, indptr[last])
+            counts, weights = data[start:stop], out[start:stop]
+            _look_up(df, indices[start:stop], known)
+            for i in range(len(counts)):
+                weights[i] = function(counts[i] * 1.0, known[i], n_documents)
+
+    return loop
+
+
+@numba.njit(forceinline=True)  # type: ignore[untyped-decorator]
+def _look_up(df: Any, columns: Any, known: Any) -> None:  # pragma: no cover - compiled
+    """An index that could count from the end would be a branch; none is negative."""
+    for i in range(len(columns)):
+        known[i] = df[np.uint64(columns[i])]
 
 
 def check_weight(function: Any) -> None:
@@ -70,7 +105,8 @@ def weigh(
 
     `first_row` is what errors call the first one.
     """
-    _weigh(_loop, function, _WEIGHT, X, (document_frequency, n_documents), out, n_threads, first_row)
+    loops = _vector_loop, _loop
+    _weigh(loops, function, _WEIGHT, X, (document_frequency, n_documents), out, n_threads, first_row)
 
 
 def weigh_tokens(
@@ -78,14 +114,15 @@ def weigh_tokens(
 ) -> Array:
     """``function(count, df, n_documents)`` of each non-zero, as float32, or an error if one is negative."""
     out = np.empty(X.nnz, np.float32)
-    _weigh(_token_loop, function, _TOKEN_WEIGHT, X, (document_frequency, n_documents), out, n_threads, 0)
+    loops = _vector_token_loop, _token_loop
+    _weigh(loops, function, _TOKEN_WEIGHT, X, (document_frequency, n_documents), out, n_threads, 0)
     if len(out) and out.min() < 0:
         _refuse(_TOKEN_WEIGHT, X, int(out.argmin()), out, 0)
     return out
 
 
 def _weigh(
-    make_loop: Any,
+    loops: tuple[Any, Any],
     function: Any,
     argument: Argument,
     X: Any,
@@ -94,17 +131,22 @@ def _weigh(
     n_threads: int,
     first_row: int,
 ) -> None:
-    run(
-        make_loop,
-        function,
-        argument,
-        *(X.indptr, X.indices, known_to_numba(X.data), *statistics, out),
-        n_cells=X.shape[0],
-        n_threads=n_threads,
-        where=lambda row: f"for a term of row {first_row + row}",
-    )
-    if not (finite := np.isfinite(out)).all():
-        _refuse(argument, X, int(finite.argmin()), out, first_row)
+    """By the loop of vectors, if it can be compiled and all is finite; else by the other, which knows errors."""
+    arrays = X.indptr, X.indices, known_to_numba(X.data), *statistics, out
+    work: dict[str, Any] = {"n_cells": X.shape[0], "n_threads": n_threads}
+    work["where"] = lambda row: f"for a term of row {first_row + row}"
+    for vectors, make_loop in zip((True, False), loops, strict=True):
+        if vectors and isinstance(function, CPUDispatcher):  # compiled as its owner wants it
+            continue
+        try:
+            run(make_loop, function, argument, *arrays, **work)
+        except UnusableFunction:
+            if not vectors:
+                raise
+            continue
+        if (finite := np.isfinite(out)).all():
+            return
+    _refuse(argument, X, int(finite.argmin()), out, first_row)
 
 
 def _refuse(argument: Argument, X: Any, cell: int, out: Array, first_row: int) -> None:
