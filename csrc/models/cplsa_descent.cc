@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "models/cplsa_vectors.h"
+
 namespace semproj {
 namespace {
 
@@ -15,18 +17,6 @@ constexpr double kBestSolved = 1e-12;
 constexpr int kGradients = 300;     // proximal gradients for one model
 constexpr double kNothing = 1e-14;  // of h or lambda, by rounding
 constexpr double kFlat = 1e-14;     // curvature, over the radius, that every topic is taken to have
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t t = 0; t < a.size(); ++t) sum += a[t] * b[t];
-  return sum;
-}
-
-double largest(const std::vector<double>& a) {
-  double most = 0;
-  for (const double x : a) most = std::max(most, std::abs(x));
-  return most;
-}
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "models/cplsa_vectors.h"
+
 namespace semproj {
 namespace {
 
@@ -16,18 +18,6 @@ constexpr int kFaces = 30;          // of the box that a minimisation of the mod
 constexpr int kGradients = 300;     // conjugate gradients in one of them
 constexpr double kNothing = 1e-14;  // of h or lambda, by rounding
 constexpr double kEqual = 1e-8;     // fractions that are called so for an infinite coupling
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t t = 0; t < a.size(); ++t) sum += a[t] * b[t];
-  return sum;
-}
-
-double largest(const std::vector<double>& a) {
-  double most = 0;
-  for (const double x : a) most = std::max(most, std::abs(x));
-  return most;
-}
 
 }  // namespace
 
