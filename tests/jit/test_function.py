@@ -90,6 +90,16 @@ class TestDigest:
     def test_how_it_is_compiled_counts(self):
         assert len({digest(scaled), digest(numba.njit(scaled)), digest(numba.njit(fastmath=True)(scaled))}) == 3
 
+    def test_sets_of_options_have_one_order(self, run_python):
+        """That of Python's sets is another in each process, unless it is told a seed."""
+        script = """
+            import numba
+            from semproj.jit._cache import digest
+            from tests.jit.test_function import scaled
+            print(digest(numba.njit(fastmath={"reassoc", "contract", "nnan", "arcp"})(scaled)))
+        """
+        assert len({run_python(script, PYTHONHASHSEED=str(seed)).stdout for seed in range(4)}) == 1
+
     def test_functions_inside_count(self):
         assert digest(lambda value: helper(value)) is not None
         # Symbols of two of these may be the same.

@@ -90,12 +90,18 @@ def _of_library(value: Any) -> bool:
     return isinstance(value, (type, types.FunctionType)) and module.partition(".")[0] in {"numpy", "builtins"}
 
 
+def _ordered(option: Any) -> Any:
+    """The flags of a set in one order: Python's own is another in each process."""
+    return sorted(map(repr, option)) if isinstance(option, (set, frozenset)) else option
+
+
 def _add_function(hashed: Any, function: Any, seen: set[int], inner: bool) -> None:
     if id(function) in seen:
         return
     seen.add(id(function))
     if isinstance(function, CPUDispatcher):
-        hashed.update(repr(sorted(function.targetoptions.items())).encode())
+        options = [(name, _ordered(value)) for name, value in sorted(function.targetoptions.items())]
+        hashed.update(repr(options).encode())
         function = function.py_func
     if inner and "<" in function.__qualname__:  # of several such functions, symbols could be the same
         raise _Unknown

@@ -2,6 +2,9 @@
 
 A cell of the work is some queries and some corpus rows, so that the rows come from a near cache. A query sees the
 corpus in order, and on one thread: the result does not depend on the number of threads.
+
+A function of one pair reads both rows for it, 25 loads of 64 bytes at 200 numbers, where tiles of the built-in
+kernels share them. Measured, a sum of products takes 9 ns, and 2 ns there.
 """
 
 from __future__ import annotations
